@@ -1,0 +1,62 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Capture, SpanLink, TransportEnd } from '../agui/capture.ts';
+import type { ProxyErrorCode } from './errors.ts';
+
+/** What is known of a request when it has been routed to an agent and before the agent is asked. */
+export interface ProxiedRequest {
+  /** The agent's name from the configuration. */
+  readonly agent: string;
+  /** The agent's path prefix on the sidecar. */
+  readonly match: string;
+  readonly method: string;
+  /** Path of the request as the client sent it, without its query. */
+  readonly path: string;
+  readonly scheme: 'http' | 'https';
+  readonly httpVersion: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly clientAddress?: string;
+  /** Port the sidecar was reached on. */
+  readonly localPort?: number;
+  readonly upstream: { readonly host: string; readonly port: number };
+  /** Epoch milliseconds, fractional. */
+  readonly startedAt: number;
+}
+
+/** How the request ended for the client. Times are epoch milliseconds, fractional. */
+export interface RequestEnd {
+  readonly transport: TransportEnd;
+  /** Status sent to the client, the agent's or the sidecar's own; absent when the client left before any. */
+  readonly status?: number;
+  /** Set when the sidecar answered in the agent's place, or cut the response because the agent failed. */
+  readonly errorCode?: ProxyErrorCode;
+  /** Arrival of the agent's response head. */
+  readonly headAt?: number;
+  /** Arrival of the first body byte. */
+  readonly firstByteAt?: number;
+  readonly endedAt: number;
+  /** Time between the request head's arrival and the start of the agent's request, in milliseconds. */
+  readonly overheadMs: number;
+  /** Body bytes from client to agent. */
+  readonly requestBytes: number;
+  /** Body bytes from agent to client. */
+  readonly responseBytes: number;
+}
+
+/** One request under observation. Nothing here may throw into the stream: the proxy guards every call. */
+export interface Observation {
+  /** The span that the agent's work belongs to. */
+  readonly trace: SpanLink;
+  /**
+   * Headers that replace every `traceparent`, `tracestate` and `baggage` of the client; absent: the client's pass
+   * unchanged.
+   */
+  readonly traceHeaders?: Readonly<Record<string, string>>;
+  /**
+   * Called exactly once, after the last byte was forwarded. `capture` is present for exchanges that the tap copied: an
+   * AG-UI response, or a JSON POST that failed before one came.
+   */
+  finished(end: RequestEnd, capture?: Capture): void;
+}
+
+/** Called once for each request that is routed to an agent. */
+export type Observe = (request: ProxiedRequest) => Observation;
