@@ -1,4 +1,5 @@
 import type { Message } from '../conversation/message.ts';
+import type { JsonObject } from '../lib/json.ts';
 import type { SpanLink } from './capture.ts';
 import type { Finding } from './findings.ts';
 
@@ -101,4 +102,6 @@ export interface Interrupt {
   readonly id: string;
   readonly toolCallId?: string;
   readonly toolName?: string;
+  /** The arguments that wait for approval, when the interrupt carries them. */
+  readonly args?: JsonObject;
 }

@@ -33,16 +33,25 @@ export interface Failed {
   readonly details?: JsonValue;
 }
 
+/** What the parameters of every metric hold, beside its own. */
+export interface MetricParams {
+  /** A scored value at or above it is labelled `pass`, below it `fail`. */
+  readonly threshold: number;
+}
+
 /** What a metric is given: the conversation and, in experiments, what it should have come to. */
-export interface MetricInput<Params> {
+export interface MetricInput<Params extends MetricParams = MetricParams> {
   readonly messages: readonly Message[];
   readonly params: Params;
-  /** The conversation waits for a person: an interrupt, or a tool call whose result only a person can give. */
+  /**
+   * The conversation waits for a person: an interrupt, or a tool call whose result only a person can give. When absent,
+   * a conversation that ends on a tool call without a result counts as waiting.
+   */
   readonly waiting?: boolean;
   readonly reference?: string;
 }
 
-export interface Metric<Params = unknown> {
+export interface Metric<Params extends MetricParams = MetricParams> {
   readonly name: string;
   readonly title: string;
   /** Inclusive bounds of every value. */

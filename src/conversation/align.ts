@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AssistantMessage, Message } from './message.ts';
+
+/**
+ * Finds, for each message of a request's claimed history, the held message it is a copy of.
+ *
+ * Tried in this order: id; tool call id (tool messages); set of call ids (assistant messages); role and text, if the
+ * message before it is aligned to the held neighbour. Each held message is used once. A user message whose id is held
+ * but whose text differs is an edit and is not aligned.
+ *
+ * @returns for each claimed message the index of its held message, `-1` for a new one, or {@link REPEATED}.
+ */
+export function alignHistory(held: readonly Message[], claimed: readonly Message[]): number[] {
+  const index = new HeldIndex(held);
+  const aligned: number[] = [];
+  // One message alone has no neighbours: a user who says "yes" again has not asked for the first "yes" once more.
+  let previous = claimed.length > 1 ? -1 : Number.NaN;
+  for (const message of claimed) {
+    const match = index.find(message, previous);
+    if (match >= 0) {
+      index.use(match);
+      previous = match;
+    } else {
+      // A new message has no held neighbour, so nothing behind it can be matched by text alone.
+      previous = Number.NaN;
+    }
+    aligned.push(match);
+  }
+  markRepeats(held, claimed, aligned);
+  return aligned;
+}
+
+/** Marks a claimed message that repeats a stretch of history under new ids (some converters strip the ids). */
+export const REPEATED = -2;
+
+class HeldIndex {
+  readonly #held: readonly Message[];
+  readonly #byId = new Map<string, number>();
+  readonly #byToolCallId = new Map<string, number>();
+  readonly #byCallIds = new Map<string, number>();
+  readonly #used = new Set<number>();
+
+  constructor(held: readonly Message[]) {
+    this.#held = held;
+    for (const [at, message] of held.entries()) {
+      this.#byId.set(message.id, at);
+      // The last result of a call is the one a later copy stands for: earlier ones were placeholders.
+      if (message.role === 'tool') this.#byToolCallId.set(message.toolCallId, at);
+      if (message.role === 'assistant' && message.toolCalls.length > 0) this.#byCallIds.set(callIds(message), at);
+    }
+  }
+
+  find(message: Message, previous: number): number {
+    const sameId = this.#byId.get(message.id);
+    if (sameId !== undefined && this.#fits(sameId, message)) {
+      return isEdit(this.#held[sameId], message) ? -1 : sameId;
+    }
+    if (message.role === 'tool') {
+      const sameCall = this.#byToolCallId.get(message.toolCallId);
+      if (sameCall !== undefined && this.#fits(sameCall, message)) return sameCall;
+    }
+    if (message.role === 'assistant' && message.toolCalls.length > 0) {
+      const sameCalls = this.#byCallIds.get(callIds(message));
+      if (sameCalls !== undefined && this.#fits(sameCalls, message)) return sameCalls;
+    }
+    const neighbour = this.#neighbour(previous);
+    const candidate = this.#held[neighbour];
+    return candidate && this.#fits(neighbour, message) && sameContent(candidate, message) ? neighbour : -1;
+  }
+
+  use(at: number): void {
+    this.#used.add(at);
+  }
+
+  #fits(at: number, message: Message): boolean {
+    return !this.#used.has(at) && this.#held[at]?.role === message.role;
+  }
+
+  /** The next held message that a client is expected to hold too. */
+  #neighbour(previous: number): number {
+    let at = previous + 1;
+    while (this.#held[at] && isUnsent(this.#held[at])) at += 1;
+    return at;
+  }
+}
+
+/** Messages that clients may well not send back: kept by us although the agent's snapshot or the client dropped them. */
+export function isUnsent(message: Message | undefined): boolean {
+  return message?.snapshotOmits === true || message?.subagent !== undefined;
+}
+
+function isEdit(held: Message | undefined, claimed: Message): boolean {
+  return claimed.role === 'user' && held?.text !== claimed.text;
+}
+
+function sameContent(held: Message, claimed: Message): boolean {
+  if (held.role !== claimed.role || canonicalText(held.text) !== canonicalText(claimed.text)) return false;
+  if (held.role !== 'assistant' || claimed.role !== 'assistant') return true;
+  return isDeepStrictEqual(callShapes(held), callShapes(claimed));
+}
+
+const callShapes = (message: AssistantMessage) => message.toolCalls.map(({ name, args }) => ({ name, args }));
+
+const canonicalText = (text: string) => text.normalize('NFC').replace(/\s+/gu, ' ').trim();
+
+const callIds = (message: AssistantMessage) => JSON.stringify(message.toolCalls.map((call) => call.id).toSorted());
+
+/**
+ * A new user message followed by a new assistant message, both word for word a pair that is held already: the agent's
+ * words all pass through the stream first, so a reply that nobody streamed is a copy.
+ */
+function markRepeats(held: readonly Message[], claimed: readonly Message[], aligned: number[]): void {
+  const pairs = new Set<string>();
+  for (let at = 0; at + 1 < held.length; at += 1) pairs.add(pairKey(held[at], held[at + 1]));
+  for (let at = 0; at + 1 < claimed.length; at += 1) {
+    if (aligned[at] !== -1 || aligned[at + 1] !== -1) continue;
+    if (claimed[at]?.role !== 'user' || claimed[at + 1]?.role !== 'assistant') continue;
+    if (!pairs.has(pairKey(claimed[at], claimed[at + 1]))) continue;
+    aligned[at] = REPEATED;
+    aligned[at + 1] = REPEATED;
+  }
+}
+
+function pairKey(first: Message | undefined, second: Message | undefined): string {
+  return JSON.stringify([first, second].map((message) => message && [message.role, canonicalText(message.text)]));
+}

@@ -1,0 +1,213 @@
+import type { Exchange } from '../agui/exchange.ts';
+import { alignHistory, isUnsent } from './align.ts';
+import {
+  type Conversation,
+  type ConversationRun,
+  RUN_LIMIT,
+  SUPERSEDED_LIMIT,
+  type ThreadKey,
+} from './conversation.ts';
+import type { AssistantMessage, Message, ToolCall, ToolMessage } from './message.ts';
+import { placeMessage } from './place-message.ts';
+
+/**
+ * What an exchange was to its conversation. `appended`: the request's history was all that is held. `delta`: the request
+ * carried only new messages, the agent remembers the rest. `forked`: the request's history stops early or goes on
+ * differently, so a tail was cut off. `replayed`: nothing new; the conversation is unchanged.
+ */
+export type MergeKind = 'appended' | 'delta' | 'forked' | 'replayed';
+
+export interface Merge {
+  readonly kind: MergeKind;
+  readonly conversation: Conversation;
+}
+
+/**
+ * Merges one exchange into its conversation. Pure: neither argument is changed.
+ *
+ * @param held the thread's conversation so far; absent for its first exchange.
+ */
+export function mergeExchange(held: Conversation | undefined, exchange: Exchange): Merge {
+  const conversation = held ?? emptyConversation(keyOf(exchange));
+  if (isReplay(conversation, exchange)) return { kind: 'replayed', conversation };
+
+  const history = mergeHistory(conversation.messages, exchange);
+  // The collector has merged a first exchange already.
+  const messages = conversation.messages.length === 0 ? exchange.messages : withOutput(history.messages, exchange);
+
+  return {
+    kind: history.kind,
+    conversation: {
+      key: conversation.key,
+      messages: nameCalls(messages, [...conversation.openInterrupts, ...exchange.interrupts]),
+      superseded:
+        history.cut.length > 0
+          ? [...conversation.superseded, history.cut].slice(-SUPERSEDED_LIMIT)
+          : conversation.superseded,
+      runs: [...conversation.runs, runOf(exchange)].slice(-RUN_LIMIT),
+      openInterrupts: openInterrupts(conversation, exchange, history.newUserTurn),
+    },
+  };
+}
+
+function withOutput(history: readonly Message[], exchange: Exchange): readonly Message[] {
+  const messages = [...history];
+  const answeredBefore = resultIds(messages);
+  const inputIds = new Set(exchange.input.map((message) => message.id));
+  for (const message of exchange.output) {
+    placeMessage(messages, message, {
+      // With the message's beginning at hand the collector has merged it already.
+      supersedes: inputIds.has(message.id),
+      // A result in a later run replaces the placeholder of an earlier one; two within a run are both kept.
+      replacesResult: message.role === 'tool' && answeredBefore.has(message.toolCallId),
+    });
+  }
+  return messages;
+}
+
+function keyOf(exchange: Exchange): ThreadKey {
+  const { agent, tenant, threadId } = exchange;
+  return tenant === undefined ? { agent, threadId } : { agent, tenant, threadId };
+}
+
+const emptyConversation = (key: ThreadKey): Conversation => ({
+  key,
+  messages: [],
+  superseded: [],
+  runs: [],
+  openInterrupts: [],
+});
+
+/** A `/connect`, or a run that is stored already and brings no message that is not. */
+function isReplay(conversation: Conversation, exchange: Exchange): boolean {
+  if (exchange.kind === 'replay') return true;
+  const known = exchange.runId !== '' && conversation.runs.some((run) => run.runId === exchange.runId);
+  if (!known) return false;
+  const ids = new Set(conversation.messages.map((message) => message.id));
+  return exchange.messages.every((message) => ids.has(message.id));
+}
+
+interface History {
+  readonly kind: Exclude<MergeKind, 'replayed'>;
+  readonly messages: readonly Message[];
+  /** The tail that the request no longer holds. */
+  readonly cut: readonly Message[];
+  readonly newUserTurn: boolean;
+}
+
+function mergeHistory(held: readonly Message[], exchange: Exchange): History {
+  const claimed = exchange.input;
+  if (held.length === 0) {
+    return { kind: 'appended', messages: claimed, cut: [], newUserTurn: claimed.some(({ role }) => role === 'user') };
+  }
+  const aligned = alignHistory(held, claimed);
+  const fresh = claimed.filter((_, at) => aligned[at] === -1);
+  const newUserTurn = fresh.some((message) => message.role === 'user');
+  const known = new Set(aligned.filter((at) => at >= 0));
+
+  const last = Math.max(-1, ...known);
+  const tail = held.slice(last + 1);
+  const forked =
+    known.size > 0 && !exchange.resumes && tail.some((message) => !isUnsent(message)) && !sendsUserTurnsOnly();
+  const kept = forked ? held.slice(0, last + 1) : held;
+
+  const messages = [...kept];
+  for (const [at, message] of claimed.entries()) {
+    const heldAt = aligned[at] ?? -1;
+    const copy = heldAt >= 0 ? kept[heldAt] : undefined;
+    if (copy) messages[heldAt] = reconcile(copy, message);
+  }
+  for (const message of fresh) {
+    // A user message under a held id says something else: it stands beside the held one, whose words were said too.
+    if (message.role === 'user') messages.push(message);
+    else placeMessage(messages, message, { supersedes: true, replacesResult: true });
+  }
+  const deltaHistory = known.size < held.length;
+  return {
+    kind: forked ? 'forked' : deltaHistory ? 'delta' : 'appended',
+    messages,
+    cut: forked ? tail : [],
+    newUserTurn,
+  };
+
+  /** Some thin clients keep their own side only: every user message, none of the agent's. */
+  function sendsUserTurnsOnly(): boolean {
+    return (
+      newUserTurn &&
+      claimed.every((message) => message.role !== 'assistant') &&
+      held.every((message, at) => message.role !== 'user' || known.has(at))
+    );
+  }
+}
+
+/** Takes from a client's later copy only what the stream could not tell. */
+function reconcile(held: Message, copy: Message): Message {
+  if (held.role === 'assistant' && copy.role === 'assistant') return reconcileAssistant(held, copy);
+  if (held.role === 'tool' && copy.role === 'tool') return reconcileResult(held, copy);
+  return held;
+}
+
+function reconcileAssistant(held: AssistantMessage, copy: AssistantMessage): AssistantMessage {
+  const toolCalls = mergeCalls(held.toolCalls, copy.toolCalls);
+  // The client left early and came back: the agent had finished unseen.
+  if (held.partial && copy.text.length > held.text.length && copy.text.startsWith(held.text)) {
+    const { partial: _, ...whole } = held;
+    return { ...whole, text: copy.text, toolCalls };
+  }
+  return toolCalls === held.toolCalls ? held : { ...held, toolCalls };
+}
+
+function mergeCalls(held: readonly ToolCall[], copies: readonly ToolCall[]): readonly ToolCall[] {
+  const news = copies.filter((copy) => !held.some((call) => call.id === copy.id));
+  let changed = news.length > 0;
+  const merged = held.map((call) => {
+    const copy = copies.find((other) => other.id === call.id);
+    if (!copy || (call.name !== UNKNOWN_TOOL && call.state !== 'open')) return call;
+    changed = true;
+    return { ...call, name: copy.name, args: copy.args, state: call.state === 'answered' ? call.state : copy.state };
+  });
+  return changed ? [...merged, ...news] : held;
+}
+
+/** A later copy of a result replaces an earlier one: adapters emit placeholders for tools that run in the front end. */
+function reconcileResult(held: ToolMessage, copy: ToolMessage): ToolMessage {
+  if (held.text === copy.text && held.error === copy.error) return held;
+  return { ...copy, id: held.id };
+}
+
+/** The name the collector gives to a call that it knows by its result only. */
+const UNKNOWN_TOOL = 'unknown_tool';
+
+function nameCalls(messages: readonly Message[], interrupts: Exchange['interrupts']): readonly Message[] {
+  const named = new Map(interrupts.map((interrupt) => [interrupt.toolCallId, interrupt]));
+  return messages.map((message) => {
+    if (message.role !== 'assistant' || !message.toolCalls.some((call) => call.name === UNKNOWN_TOOL)) return message;
+    return {
+      ...message,
+      toolCalls: message.toolCalls.map((call) => {
+        const interrupt = call.name === UNKNOWN_TOOL ? named.get(call.id) : undefined;
+        return interrupt?.toolName ? { ...call, name: interrupt.toolName, args: interrupt.args ?? call.args } : call;
+      }),
+    };
+  });
+}
+
+/** Interrupts are closed by the request that answers them, or by a user who went on without answering. */
+function openInterrupts(conversation: Conversation, exchange: Exchange, newUserTurn: boolean): Exchange['interrupts'] {
+  const stillOpen = exchange.resumes || newUserTurn ? [] : conversation.openInterrupts;
+  const ids = new Set(exchange.interrupts.map((interrupt) => interrupt.id));
+  return [...stillOpen.filter((interrupt) => !ids.has(interrupt.id)), ...exchange.interrupts];
+}
+
+function runOf(exchange: Exchange): ConversationRun {
+  return {
+    runId: exchange.runId,
+    ending: exchange.ending,
+    endedAt: exchange.timing.endedAt,
+    trace: exchange.trace,
+    partlySeen: exchange.findings.some(({ code }) => code === 'truncated_tap' || code === 'undecodable'),
+  };
+}
+
+const resultIds = (messages: readonly Message[]) =>
+  new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { hasUserTurn, isPartlySeen } from '../conversation/completion.ts';
+import { threadKeyText } from '../conversation/conversation.ts';
+import type { Closing } from '../conversation/threads.ts';
+import type { Decision, ScoringJob } from '../scoring/scorecard.ts';
+import { decideSampling, type SamplingOptions } from './decide.ts';
+
+export interface ClosingRules {
+  readonly sampling: SamplingOptions;
+  /** Versions of the metrics that apply to the agent; empty when nothing is judged. */
+  readonly evaluatorVersions: readonly string[];
+}
+
+/** What becomes of a closed conversation: a job for the judge, or a decision that ends it here. */
+export type ClosingDecision =
+  | { readonly kind: 'judge'; readonly job: ScoringJob }
+  | { readonly kind: 'decided'; readonly decision: Decision };
+
+/** Decides once per closing. Facts about the conversation come before chance, so the sample is drawn from what counts. */
+export function decideClosing(closing: Closing, rules: ClosingRules): ClosingDecision {
+  const { conversation, cause } = closing;
+  if (cause === 'shutdown') return { kind: 'decided', decision: 'expired' };
+  if (cause === 'evicted') return { kind: 'decided', decision: 'shed' };
+  if (!hasUserTurn(conversation.messages)) return { kind: 'decided', decision: 'empty' };
+  if (cause === 'waiting' || isPartlySeen(conversation)) return { kind: 'decided', decision: 'incomplete' };
+  if (rules.evaluatorVersions.length === 0) return { kind: 'decided', decision: 'filtered' };
+
+  const { sampled, probability, stratum } = decideSampling(conversation.key, rules.sampling);
+  if (!sampled) return { kind: 'decided', decision: 'sampled_out' };
+  const { key, messages, runs } = conversation;
+  return {
+    kind: 'judge',
+    job: {
+      id: jobId(closing, rules.evaluatorVersions),
+      ...key,
+      revision: closing.revision,
+      messages,
+      waiting: false,
+      ending: runs.at(-1)?.ending ?? 'success',
+      runs: runs.map(({ runId, endedAt, trace }) => ({ runId, endedAt, trace })),
+      probability,
+      stratum,
+      closedAt: closing.closedAt,
+    },
+  };
+}
+
+function jobId(closing: Closing, evaluatorVersions: readonly string[]): string {
+  const identity = [threadKeyText(closing.conversation.key), closing.revision, closing.closedAt, evaluatorVersions];
+  return createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32);
+}

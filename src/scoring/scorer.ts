@@ -1,0 +1,89 @@
+import type { Judge, JudgeCall } from '../judge/judge.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Metric, MetricParams, Verdict } from '../metrics/metric.ts';
+import type { Decision, MetricResult, Scorecard, ScoringJob } from './scorecard.ts';
+
+/** A metric with parameters that its schema has accepted. */
+export interface ConfiguredMetric {
+  readonly metric: Metric;
+  readonly params: MetricParams;
+}
+
+export interface ScorerOptions {
+  readonly judge: Judge;
+  readonly metricsOf: (agent: string) => readonly ConfiguredMetric[];
+  /** Time for all metrics of one job, judge calls and their retries included, in milliseconds. */
+  readonly jobTimeoutMs: number;
+  readonly clock: Clock;
+  /** Told of defects: a metric that threw although nothing was aborted. */
+  readonly onDefect: (metric: string, error: unknown) => void;
+}
+
+/**
+ * Puts one conversation before all metrics of its agent. One metric that fails leaves the others.
+ *
+ * @throws only when `signal` aborts.
+ */
+export async function scoreJob(job: ScoringJob, signal: AbortSignal, options: ScorerOptions): Promise<Scorecard> {
+  const deadline = new AbortController();
+  const cancel = options.clock.schedule(options.jobTimeoutMs, () => deadline.abort());
+  try {
+    const results = await Promise.all(
+      options.metricsOf(job.agent).map((configured) => scoreMetric(job, configured, signal, deadline.signal, options)),
+    );
+    signal.throwIfAborted();
+    return { job, decision: decisionOf(results.map(({ verdict }) => verdict)), results };
+  } finally {
+    cancel();
+  }
+}
+
+async function scoreMetric(
+  job: ScoringJob,
+  { metric, params }: ConfiguredMetric,
+  stop: AbortSignal,
+  deadline: AbortSignal,
+  { judge, clock, jobTimeoutMs, onDefect }: ScorerOptions,
+): Promise<MetricResult> {
+  const calls: JudgeCall[] = [];
+  const startedAt = clock.now();
+  let verdict: Verdict;
+  try {
+    const input = { messages: job.messages, params, waiting: job.waiting };
+    verdict = await metric.score(input, recording(judge, calls), AbortSignal.any([stop, deadline]));
+  } catch (error) {
+    stop.throwIfAborted();
+    if (deadline.aborted) {
+      verdict = { kind: 'failed', errorType: 'timeout', cause: `the job's deadline of ${jobTimeoutMs} ms passed` };
+    } else {
+      onDefect(metric.name, error);
+      verdict = { kind: 'failed', errorType: 'unavailable', cause: 'internal error; see the log' };
+    }
+  }
+  const evaluatorVersion = metric.version(params, judge.model);
+  const { name, evaluator } = metric;
+  const { threshold } = params;
+  return { metric: name, evaluator, evaluatorVersion, threshold, verdict, calls, startedAt, endedAt: clock.now() };
+}
+
+/** The judge as it is, with a record of the calls made through it. */
+function recording(judge: Judge, calls: JudgeCall[]): Judge {
+  return {
+    ...judge,
+    ask: (request, options) =>
+      judge.ask(request, {
+        ...options,
+        onCall(call) {
+          calls.push(call);
+          options.onCall?.(call);
+        },
+      }),
+  };
+}
+
+function decisionOf(verdicts: readonly Verdict[]): Decision {
+  const scored = verdicts.some(({ kind }) => kind === 'scored');
+  const failed = verdicts.some(({ kind }) => kind === 'failed');
+  if (scored) return failed ? 'partly_scored' : 'scored';
+  return failed ? 'judge_failed' : 'empty';
+}

@@ -1,0 +1,44 @@
+import type { Exchange } from '../agui/exchange.ts';
+import type { MergeKind } from '../conversation/merge-runs.ts';
+import type { Closing } from '../conversation/threads.ts';
+import type { ScoringJob } from '../scoring/scorecard.ts';
+
+/** Does one job. Rejects only when `signal` aborts. */
+export type Work = (job: ScoringJob, signal: AbortSignal) => Promise<void>;
+
+export interface StoreStats {
+  /** Threads that have not closed yet. */
+  readonly openThreads: number;
+  /** Jobs that wait. */
+  readonly queued: number;
+  /** Jobs that may wait before the oldest is shed. */
+  readonly capacity: number;
+  /** Jobs being worked on. */
+  readonly inFlight: number;
+}
+
+/** What the store tells: each call is one fact that has to be counted. */
+export interface StoreEvents {
+  /** A conversation closed. Called exactly once per closing. */
+  onClosing(closing: Closing): void;
+  /** A job that was queued will not be done: the queue was full, or the process stops. */
+  onDropped(job: ScoringJob, why: 'shed' | 'expired'): void;
+}
+
+/**
+ * The one seam to durability and to other processes: threads that wait to close, jobs that wait to be scored. What
+ * crosses it is plain JSON.
+ */
+export interface Store {
+  append(exchange: Exchange): Promise<MergeKind>;
+  /** `duplicate`: a job of this id was taken before; it is not done twice. */
+  offer(job: ScoringJob): Promise<'queued' | 'duplicate'>;
+  /** Starts to work off jobs, at most `concurrency` at a time. May be called once. */
+  consume(work: Work, options: { readonly concurrency: number }): void;
+  stats(): StoreStats;
+  /**
+   * Closes all open threads, works on jobs until `graceMs` have passed, then aborts what is left. Every thread and job
+   * is accounted for through {@link StoreEvents} when it resolves. Idempotent.
+   */
+  close(graceMs: number): Promise<void>;
+}

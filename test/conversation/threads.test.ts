@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Closing, Threads, type ThreadsOptions } from '../../src/conversation/threads.ts';
+import { assistant, call, exchange, user } from '../support/exchanges.ts';
+
+const MINUTE = 60_000;
+
+const threads = (options: Partial<ThreadsOptions> = {}) =>
+  new Threads({ idleMs: 15 * MINUTE, waitingMs: 24 * 60 * MINUTE, maxThreads: 100, maxCharacters: 1e6, ...options });
+
+const answered = (threadId: string, runId = `${threadId}-run`) =>
+  exchange({ input: [user('u1', 'hi')], output: [assistant(`${runId}-a`, 'hello')], overrides: { threadId, runId } });
+
+describe('closing', () => {
+  it('closes a conversation once nothing was seen for the idle time, counted from the last exchange', () => {
+    const held = threads();
+    held.append(answered('t', 'r1'), 0);
+    held.append(answered('t', 'r2'), 10 * MINUTE);
+    expect(held.closeDue(15 * MINUTE)).toEqual([]);
+    expect(held.nextDueAt()).toBe(25 * MINUTE);
+    expect(held.closeDue(25 * MINUTE)).toMatchObject([{ cause: 'idle', revision: 1, closedAt: 25 * MINUTE }]);
+    expect(held.nextDueAt()).toBeUndefined();
+  });
+
+  it('waits much longer for a person', () => {
+    const held = threads();
+    const pending = assistant('a1', '', [call('approve')]);
+    held.append(exchange({ input: [user('u1', 'book it')], output: [pending], overrides: { threadId: 't' } }), 0);
+    expect(held.closeDue(60 * MINUTE)).toEqual([]);
+    expect(held.closeDue(24 * 60 * MINUTE)).toMatchObject([{ cause: 'waiting' }]);
+  });
+
+  it('closes a thread that went on again as a whole, as the next revision', () => {
+    const held = threads();
+    held.append(answered('t', 'r1'), 0);
+    held.closeDue(15 * MINUTE);
+    held.append(
+      exchange({ input: [user('u2', 'and?')], output: [assistant('a2', 'so')], overrides: { threadId: 't' } }),
+      20 * MINUTE,
+    );
+    const [closing] = held.closeDue(40 * MINUTE);
+    expect(closing?.revision).toBe(2);
+    expect(closing?.conversation.messages.map(({ id }) => id)).toEqual(['u1', 'r1-a', 'u2', 'a2']);
+  });
+
+  it('does not let a replay open a closed thread or keep an open one alive', () => {
+    const held = threads();
+    held.append(answered('t', 'r1'), 0);
+    expect(held.append(answered('t', 'r1'), 10 * MINUTE).kind).toBe('replayed');
+    expect(held.closeDue(15 * MINUTE)).toHaveLength(1);
+    held.append(answered('t', 'r1'), 16 * MINUTE);
+    expect(held.open).toBe(0);
+  });
+
+  it('keeps threads of the same id apart by agent and tenant', () => {
+    const held = threads();
+    for (const overrides of [{ agent: 'a' }, { agent: 'b' }, { agent: 'a', tenant: 'x' }]) {
+      held.append(exchange({ input: [user('u1', 'hi')], overrides: { threadId: 'default', ...overrides } }), 0);
+    }
+    expect(held.open).toBe(3);
+  });
+
+  it('closes everything at once when the process stops', () => {
+    const held = threads();
+    held.append(answered('t1'), 0);
+    held.append(answered('t2'), 0);
+    expect(held.closeAll(1).map(({ cause }) => cause)).toEqual(['shutdown', 'shutdown']);
+    expect(held.open).toBe(0);
+  });
+});
+
+describe('bounds', () => {
+  it('forgets closed threads before it closes open ones', () => {
+    const held = threads({ maxThreads: 2 });
+    held.append(answered('closed'), 0);
+    held.closeDue(15 * MINUTE);
+    expect(held.append(answered('t1'), 15 * MINUTE).evicted).toEqual([]);
+    expect(held.append(answered('t2'), 15 * MINUTE).evicted).toEqual([]);
+    const { evicted } = held.append(answered('t3'), 15 * MINUTE);
+    expect(evicted.map(({ cause, conversation }) => [cause, conversation.key.threadId])).toEqual([['evicted', 't1']]);
+  });
+
+  it('counts the characters it holds and makes room by them', () => {
+    const held = threads({ maxCharacters: 10 });
+    held.append(answered('t1'), 0);
+    expect(held.append(answered('t2'), 1).evicted).toMatchObject([{ conversation: { key: { threadId: 't1' } } }]);
+  });
+
+  it('closes a conversation that alone is over the bound instead of holding it', () => {
+    const held = threads({ maxCharacters: 3 });
+    expect(held.append(answered('t1'), 0).evicted).toHaveLength(1);
+    expect(held.open).toBe(0);
+  });
+});
+
+it('closes every thread that was opened exactly once for each time it was, whatever the order of events', () => {
+  const step = fc.record({
+    thread: fc.constantFrom('t1', 't2', 't3', 't4'),
+    waitMs: fc.constantFrom(0, 1, 5 * MINUTE, 15 * MINUTE, 40 * MINUTE),
+    pending: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 5 }), (steps, maxThreads) => {
+      const held = threads({ maxThreads, waitingMs: 30 * MINUTE });
+      const open = new Set<string>();
+      let [now, opened, closed] = [0, 0, 0];
+      const count = (closings: readonly Closing[]) => {
+        for (const { conversation } of closings) {
+          expect(open.delete(conversation.key.threadId)).toBe(true);
+          closed += 1;
+        }
+      };
+      for (const [at, { thread, waitMs, pending }] of steps.entries()) {
+        now += waitMs;
+        count(held.closeDue(now));
+        const output = [assistant(`a${at}`, 'x', pending ? [call(`c${at}`)] : [])];
+        const { evicted } = held.append(
+          exchange({ input: [user('u', 'hi')], output, overrides: { threadId: thread } }),
+          now,
+        );
+        if (!open.has(thread)) opened += 1;
+        open.add(thread);
+        count(evicted);
+        expect(held.open).toBe(open.size);
+      }
+      count(held.closeAll(now));
+      expect(closed).toBe(opened);
+    }),
+  );
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { Closing } from '../../src/conversation/threads.ts';
+import { Threads } from '../../src/conversation/threads.ts';
+import { type ClosingRules, decideClosing } from '../../src/sampling/decide-closing.ts';
+import { assistant, exchange, user } from '../support/exchanges.ts';
+
+const rules: ClosingRules = { sampling: { rate: 1 }, evaluatorVersions: ['v1'] };
+
+function closingOf(parts: Parameters<typeof exchange>[0], cause: Closing['cause'] = 'idle'): Closing {
+  const threads = new Threads({ idleMs: 1, waitingMs: 1, maxThreads: 10, maxCharacters: 1e6 });
+  threads.append(exchange(parts), 0);
+  const [closing] = threads.closeAll(1);
+  if (!closing) throw new Error('nothing closed');
+  return { ...closing, cause };
+}
+
+const answered = { input: [user('u1', 'hi')], output: [assistant('a1', 'hello')] };
+
+const decision = (closing: Closing, over: Partial<ClosingRules> = {}) => {
+  const made = decideClosing(closing, { ...rules, ...over });
+  return made.kind === 'decided' ? made.decision : made.kind;
+};
+
+describe('what becomes of a closing', () => {
+  it('is a job when it is sampled', () => {
+    const made = decideClosing(closingOf(answered), { ...rules, sampling: { rate: 0.999999 } });
+    expect(made).toMatchObject({
+      kind: 'judge',
+      job: {
+        agent: 'harbour',
+        threadId: 'thread-1',
+        revision: 1,
+        probability: 0.999999,
+        stratum: 'default',
+        waiting: false,
+      },
+    });
+  });
+
+  it.each([
+    ['sampled_out', closingOf(answered), { sampling: { rate: 0 } }],
+    ['filtered', closingOf(answered), { evaluatorVersions: [] }],
+    ['empty', closingOf({ output: [assistant('a1', 'welcome')] }), {}],
+    ['incomplete', closingOf(answered, 'waiting'), {}],
+    ['incomplete', closingOf({ ...answered, overrides: { ending: 'client_aborted' } }), {}],
+    ['incomplete', closingOf({ ...answered, overrides: { findings: [{ code: 'truncated_tap', at: 9, id: '' }] } }), {}],
+    ['shed', closingOf(answered, 'evicted'), {}],
+    ['expired', closingOf(answered, 'shutdown'), {}],
+    ['judge', closingOf({ ...answered, overrides: { ending: 'run_error' } }), {}],
+  ] as const)('is %s', (expected, closing, over) => {
+    expect(decision(closing, over)).toBe(expected);
+  });
+
+  it('gives two closings of one thread different job ids, and one closing always the same', () => {
+    const closing = closingOf(answered);
+    const id = (each: Closing) => {
+      const made = decideClosing(each, rules);
+      return made.kind === 'judge' ? made.job.id : undefined;
+    };
+    expect(id(closing)).toBe(id({ ...closing }));
+    expect(id(closing)).not.toBe(id({ ...closing, revision: 2 }));
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import type { Closing } from '../../src/conversation/threads.ts';
+import type { ScoringJob } from '../../src/scoring/scorecard.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import { assistant, exchange, user } from '../support/exchanges.ts';
+import { virtualClock } from '../support/virtual-clock.ts';
+
+function setUp({ capacity = 10 } = {}) {
+  const clock = virtualClock();
+  const closings: Closing[] = [];
+  const dropped: [string, string][] = [];
+  const store = createMemoryStore({
+    threads: { idleMs: 1000, waitingMs: 5000, maxThreads: 100, maxCharacters: 1e6 },
+    capacity,
+    clock,
+    events: {
+      onClosing: (closing) => closings.push(closing),
+      onDropped: (job, why) => dropped.push([job.id, why]),
+    },
+  });
+  return { clock, closings, dropped, store };
+}
+
+const job = (id: string): ScoringJob => ({
+  id,
+  agent: 'harbour',
+  threadId: id,
+  revision: 1,
+  messages: [],
+  waiting: false,
+  ending: 'success',
+  runs: [],
+  probability: 1,
+  stratum: 'default',
+  closedAt: 0,
+});
+
+const run = (threadId: string) =>
+  exchange({ input: [user('u1', 'hi')], output: [assistant('a1', 'hello')], overrides: { threadId } });
+
+/** Work that ends when the test says so. */
+function controlledWork() {
+  const started: string[] = [];
+  const finish = new Map<string, () => void>();
+  const work = ({ id }: ScoringJob, signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      started.push(id);
+      finish.set(id, resolve);
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  const end = async (id: string) => {
+    finish.get(id)?.();
+    await new Promise(setImmediate);
+  };
+  return { started, work, end };
+}
+
+describe('threads', () => {
+  it('closes each thread when it has been idle, on the clock', async () => {
+    const { clock, closings, store } = setUp();
+    await store.append(run('t1'));
+    clock.advance(600);
+    await store.append(run('t2'));
+    clock.advance(400);
+    expect(closings.map(({ conversation }) => conversation.key.threadId)).toEqual(['t1']);
+    clock.advance(600);
+    expect(closings).toHaveLength(2);
+    expect(store.stats().openThreads).toBe(0);
+  });
+});
+
+describe('jobs', () => {
+  it('works on as many at a time as it was told, in order', async () => {
+    const { store } = setUp();
+    const { started, work, end } = controlledWork();
+    store.consume(work, { concurrency: 2 });
+    for (const id of ['a', 'b', 'c']) await store.offer(job(id));
+    expect(started).toEqual(['a', 'b']);
+    expect(store.stats()).toMatchObject({ queued: 1, inFlight: 2, capacity: 10 });
+    await end('a');
+    expect(started).toEqual(['a', 'b', 'c']);
+  });
+
+  it('takes a job once', async () => {
+    const { store } = setUp();
+    const { work } = controlledWork();
+    expect(await store.offer(job('a'))).toBe('queued');
+    expect(await store.offer(job('a'))).toBe('duplicate');
+    store.consume(work, { concurrency: 1 });
+    expect(await store.offer(job('a'))).toBe('duplicate');
+  });
+
+  it('sheds the oldest job when it is full and says so', async () => {
+    const { dropped, store } = setUp({ capacity: 2 });
+    for (const id of ['a', 'b', 'c']) await store.offer(job(id));
+    expect(dropped).toEqual([['a', 'shed']]);
+    expect(store.stats().queued).toBe(2);
+  });
+});
+
+describe('closing the store', () => {
+  it('finishes the jobs that it holds and closes the open threads', async () => {
+    const { closings, dropped, store } = setUp();
+    const { started, work, end } = controlledWork();
+    store.consume(work, { concurrency: 1 });
+    await store.append(run('t1'));
+    await store.offer(job('a'));
+    await store.offer(job('b'));
+    const closed = store.close(10_000);
+    await end('a');
+    await end('b');
+    await closed;
+    expect(started).toEqual(['a', 'b']);
+    expect(dropped).toEqual([]);
+    expect(closings.map(({ cause }) => cause)).toEqual(['shutdown']);
+  });
+
+  it('aborts what is left at the deadline and accounts for it', async () => {
+    const { clock, dropped, store } = setUp();
+    const { work } = controlledWork();
+    store.consume(work, { concurrency: 1 });
+    await store.offer(job('a'));
+    await store.offer(job('b'));
+    const closed = store.close(10_000);
+    clock.advance(10_000);
+    await closed;
+    expect(dropped.toSorted()).toEqual([
+      ['a', 'expired'],
+      ['b', 'expired'],
+    ]);
+  });
+
+  it('accounts for jobs that nobody works on', async () => {
+    const { dropped, store } = setUp();
+    await store.offer(job('a'));
+    await store.close(10_000);
+    await store.close(10_000);
+    expect(dropped).toEqual([['a', 'expired']]);
+  });
+});
