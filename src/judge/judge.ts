@@ -66,6 +66,8 @@ export interface JudgeCall {
   /** The model that answered, as the endpoint names it. */
   readonly responseModel?: string;
   readonly responseId?: string;
+  /** How the answer was asked for, by judges that negotiate it with their endpoint. */
+  readonly format?: string;
   readonly inputTokens?: number;
   readonly outputTokens?: number;
   /** Epoch milliseconds. */

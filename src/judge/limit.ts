@@ -1,0 +1,47 @@
+/** Runs work in a bounded number of places, first come, first served. */
+export type Limit = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
+
+/**
+ * @param places how many pieces of work run at once; an integer of at least 1. Those that wait are as many as there are
+ *   callers: each holds a promise, so the bound on them is the callers' own.
+ */
+export function createLimit(places: number): Limit {
+  let free = places;
+  const waiting = new Set<() => void>();
+
+  function enter(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        waiting.delete(go);
+        reject(signal.reason);
+      };
+      waiting.add(go);
+      signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  function exit(): void {
+    const [next] = waiting;
+    if (next === undefined) {
+      free += 1;
+      return;
+    }
+    waiting.delete(next);
+    next();
+  }
+
+  return async (signal, work) => {
+    signal.throwIfAborted();
+    if (free > 0) free -= 1;
+    else await enter(signal);
+    try {
+      return await work();
+    } finally {
+      exit();
+    }
+  };
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { createCircuit } from '../../src/judge/circuit.ts';
+import { FREE, setUp } from './questions.ts';
+
+describe('an endpoint that refuses everybody', () => {
+  const coolDownMs = 1_000;
+
+  it.each([
+    [401, 'unauthorized'],
+    [403, 'unauthorized'],
+    [404, 'unavailable'],
+  ])('is not asked again during the cool-down: %i', async (status, type) => {
+    await using bench = await setUp({ scripts: { berth: () => ({ status }) } }, { coolDownMs });
+    await bench.fail();
+    bench.pass(coolDownMs - 1);
+    const error = await bench.fail();
+    expect(error).toMatchObject({ type });
+    expect(error.message).toContain(`not asked, because a moment ago the judge endpoint answered ${status}`);
+    expect(bench.server.requests).toHaveLength(1);
+    expect(bench.calls).toHaveLength(1);
+  });
+
+  it('is asked once more after the cool-down, and then by everybody when that was answered', async () => {
+    await using bench = await setUp(
+      { scripts: { berth: [{ status: 401 }, { value: FREE }, { value: FREE }] } },
+      { coolDownMs },
+    );
+    await bench.fail();
+    bench.pass(coolDownMs);
+    await expect(bench.ask()).resolves.toEqual(FREE);
+    await expect(bench.ask()).resolves.toEqual(FREE);
+  });
+
+  it('is left alone for another cool-down when it refuses the one question, too', async () => {
+    await using bench = await setUp({ scripts: { berth: () => ({ status: 401 }) } }, { coolDownMs });
+    await bench.fail();
+    bench.pass(coolDownMs);
+    await bench.fail();
+    await bench.fail();
+    expect(bench.server.requests).toHaveLength(2);
+  });
+
+  it.each([400, 429, 500])('is not one that answers %i', async (status) => {
+    await using bench = await setUp({ scripts: { berth: () => ({ status }) } }, { coolDownMs, retries: 0 });
+    await bench.fail();
+    await bench.fail();
+    expect(bench.server.requests).toHaveLength(2);
+  });
+
+  it('spares the questions that were waiting', async () => {
+    await using bench = await setUp({ scripts: { berth: () => ({ status: 401 }) } }, { coolDownMs });
+    const errors = await Promise.all(Array.from({ length: 10 }, () => bench.fail()));
+    expect(errors.map(({ type }) => type)).toEqual(Array(10).fill('unauthorized'));
+    expect(bench.server.requests).toHaveLength(1);
+  });
+});
+
+describe('an open circuit after its cool-down', () => {
+  const failure = { type: 'unauthorized', message: 'the key was refused' } as const;
+  const opened = () => {
+    let time = 0;
+    const circuit = createCircuit({ coolDownMs: 10, now: () => time });
+    circuit.open(failure);
+    time = 10;
+    return circuit;
+  };
+
+  it('lets one question through at a time', async () => {
+    const circuit = opened();
+    const hold = Promise.withResolvers<void>();
+    const probe = circuit.pass(() => hold.promise);
+    await expect(circuit.pass(async () => 'asked')).rejects.toMatchObject({ type: 'unauthorized' });
+    circuit.close();
+    hold.resolve();
+    await probe;
+    await expect(circuit.pass(async () => 'asked')).resolves.toBe('asked');
+  });
+
+  it('lets the next one through when the first told nothing', async () => {
+    const circuit = opened();
+    await expect(circuit.pass(() => Promise.reject(new Error('timed out')))).rejects.toThrow('timed out');
+    await expect(circuit.pass(async () => 'asked')).resolves.toBe('asked');
+  });
+});
