@@ -1,0 +1,96 @@
+import type { JudgeConfig } from '../config/config.ts';
+import type { Message } from '../conversation/message.ts';
+import type { JudgeCall } from '../judge/judge.ts';
+import { createOpenAiJudge } from '../judge/openai-judge.ts';
+import { recordCalls } from '../judge/record-calls.ts';
+import { agentGoalAccuracy } from '../metrics/agent-goal-accuracy.ts';
+import type { CheckResult } from './check-result.ts';
+
+/** A conversation that any judge must find achieved. */
+const PLAIN_CASE: readonly Message[] = [
+  { role: 'user', id: 'u1', text: 'Please book a table for two at Da Mario for 7 pm tonight.' },
+  {
+    role: 'assistant',
+    id: 'a1',
+    text: '',
+    toolCalls: [
+      {
+        id: 'c1',
+        name: 'book_table',
+        args: { restaurant: 'Da Mario', guests: 2, time: '19:00' },
+        state: 'answered',
+      },
+    ],
+  },
+  { role: 'tool', id: 't1', toolCallId: 'c1', text: '{"status":"confirmed","reference":"DM-1907"}' },
+  {
+    role: 'assistant',
+    id: 'a2',
+    text: 'Done: a table for two at Da Mario at 7 pm tonight. Your reference is DM-1907.',
+    toolCalls: [],
+  },
+];
+
+/**
+ * Whether the judge really judges: a small conversation is put to it by the metric, prompts and schemas that are used in
+ * service. Nothing is sent twice, so that a failure that comes and goes is seen.
+ */
+export async function checkJudge(config: JudgeConfig, signal: AbortSignal): Promise<CheckResult> {
+  const item = 'judge';
+  if (config.kind === 'off') {
+    return {
+      item,
+      status: 'skipped',
+      detail: 'Nothing is judged: there is neither a key nor an endpoint.',
+      remedy: 'Set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of your own.',
+    };
+  }
+  await using judge = createOpenAiJudge({ ...config, retries: 0 });
+  const calls: JudgeCall[] = [];
+  const params = agentGoalAccuracy.params.parse({});
+  const verdict = await agentGoalAccuracy.score({ messages: PLAIN_CASE, params }, recordCalls(judge, calls), signal);
+  const cost = describeCalls(calls);
+  switch (verdict.kind) {
+    case 'failed':
+      return {
+        item,
+        status: 'failed',
+        detail: `${config.model} at ${config.baseUrl} gave no verdict (${verdict.errorType}): ${verdict.cause}.`,
+        remedy:
+          'Correct judge.model, judge.base_url or judge.api_key; until then conversations are counted as judge_failed.',
+      };
+    case 'not_applicable':
+      return {
+        item,
+        status: 'failed',
+        detail: `${config.model} saw no goal in a plain request. ${cost}`,
+        remedy: TOO_WEAK,
+      };
+    case 'scored':
+      if (verdict.value !== 1) {
+        return {
+          item,
+          status: 'failed',
+          detail: `${config.model} got a plain case wrong: ${verdict.reason} ${cost}`,
+          remedy: TOO_WEAK,
+        };
+      }
+      return { item, status: 'ok', detail: `${config.model} at ${config.baseUrl} judges. ${cost}` };
+  }
+}
+
+const TOO_WEAK = 'Its scores would mean little: choose a stronger model.';
+
+function describeCalls(calls: readonly JudgeCall[]): string {
+  const answered = calls.filter(({ outcome }) => outcome === 'success');
+  const last = answered.at(-1);
+  const sum = (read: (call: JudgeCall) => number | undefined) =>
+    calls.reduce((total, call) => total + (read(call) ?? 0), 0);
+  const facts = [
+    ...(last?.format === undefined ? [] : [`answers by ${last.format}`]),
+    ...(last?.responseModel === undefined || last.responseModel === last.model ? [] : [`as ${last.responseModel}`]),
+    `${calls.length} requests in ${Math.round(sum(({ startedAt, endedAt }) => endedAt - startedAt))} ms`,
+    `${sum(({ inputTokens }) => inputTokens)} tokens in, ${sum(({ outputTokens }) => outputTokens)} out`,
+  ];
+  return `${facts.join(', ')}.`;
+}

@@ -1,0 +1,58 @@
+/** How an attempt to reach a server over HTTP ended. */
+export type Reached =
+  | { readonly kind: 'answered'; readonly status: number }
+  /** `why` goes on after "it" or an address: "refused the connection". */
+  | { readonly kind: 'unreachable'; readonly why: string }
+  /** Node's `fetch` does not connect to some ports at all (the Fetch standard's port blocking); the proxy does. */
+  | { readonly kind: 'blocked_port' };
+
+export interface ReachOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused the connection: nothing listens there',
+  ECONNRESET: 'closed the connection without an answer',
+  UND_ERR_SOCKET: 'closed the connection without an answer',
+  ENOTFOUND: 'has a host name that is not known',
+  EAI_AGAIN: 'has a host name that could not be looked up',
+  EHOSTUNREACH: 'is on a host that cannot be reached',
+  ENETUNREACH: 'is on a network that cannot be reached',
+};
+
+/**
+ * Sends one request and takes any answer for a sign of life; its body is not read, redirects are not followed.
+ *
+ * @throws only when `signal` aborts.
+ */
+export async function reach(url: string, init: RequestInit, { timeoutMs, signal }: ReachOptions): Promise<Reached> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.any([signal, deadline]) });
+    await response.body?.cancel();
+    return { kind: 'answered', status: response.status };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.aborted) return { kind: 'unreachable', why: `did not answer within ${timeoutMs / 1000} s` };
+    const cause = error instanceof Error ? error.cause : undefined;
+    if (cause instanceof Error && cause.message === 'bad port') return { kind: 'blocked_port' };
+    return { kind: 'unreachable', why: explain(codeOf(cause)) };
+  }
+}
+
+/** The first code in what `fetch` gives as its cause; a host with several addresses fails with one error for each. */
+function codeOf(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.errors.length > 0) return codeOf(cause.errors[0]);
+  if (!(cause instanceof Error)) return '';
+  if (cause.name === 'HTTPParserError') return 'HPE_INVALID';
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+}
+
+function explain(code: string): string {
+  const known = WHY[code];
+  if (known !== undefined) return known;
+  if (code.startsWith('HPE_')) return 'answered with something other than HTTP';
+  if (/CERT|TLS|SSL|SELF_SIGNED/.test(code)) return `has a TLS fault (${code})`;
+  return code === '' ? 'could not be reached' : `could not be reached (${code})`;
+}

@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import { duration, flag, httpUrl, oneOf, port, rate, size, text, wholeNumber } from './value-types.ts';
+import type { ValueType } from './value-types.ts';
+
+/** One setting. Its key is its path in the configuration file. */
+export interface Setting {
+  readonly env: string;
+  readonly type: ValueType<unknown>;
+  /** As a person would write it. Absent: the setting is optional and unset by default. */
+  readonly default?: string;
+  /** What stands in the table of settings in place of a default, when none is set. */
+  readonly unset?: string;
+  readonly help: string;
+  /** Never shown, in messages or elsewhere. */
+  readonly secret?: true;
+}
+
+const host = text('an address or host name, such as 127.0.0.1 or ::', /^[\w.:%-]+$/);
+const secret = text('text without spaces or line breaks', /^[\x21-\x7e]+$/);
+const name = text('one line of at most 200 characters', /^.{1,200}$/);
+
+/** This version keeps everything in memory; the setting exists so that configurations stay valid later. */
+const store: ValueType<{ readonly kind: 'memory' }> = {
+  expected: '"memory:", the only store of this version',
+  reads: z.enum(['memory:', 'memory']).transform(() => ({ kind: 'memory' as const })),
+  editor: { enum: ['memory:'] },
+};
+
+/** Every setting with one value, once. What reads, documents, prints or checks settings walks this table. */
+export const SETTINGS = {
+  'listen.port': { env: 'PORT', type: port, default: '8080', help: 'Port clients connect to; 0 picks a free one.' },
+  'listen.host': { env: 'HOST', type: host, default: '0.0.0.0', help: 'Address clients connect to.' },
+  'admin.port': {
+    env: 'ADMIN_PORT',
+    type: port,
+    default: '9464',
+    help: 'Port of `/metrics`, `/livez` and `/readyz`; 0 picks a free one.',
+  },
+  'admin.host': { env: 'ADMIN_HOST', type: host, default: '0.0.0.0', help: 'Address of the admin port.' },
+  'admin.token': {
+    env: 'ADMIN_TOKEN',
+    type: secret,
+    secret: true,
+    help: 'Bearer token for the admin API beyond loopback. Metrics and probes never need it.',
+  },
+  'judge.model': { env: 'JUDGE_MODEL', type: name, default: 'gpt-4o-mini', help: 'Model that judges.' },
+  'judge.base_url': {
+    env: 'OPENAI_BASE_URL',
+    type: httpUrl,
+    unset: "OpenAI's",
+    help: 'OpenAI-compatible endpoint. Setting it turns judging on, with or without a key.',
+  },
+  'judge.api_key': {
+    env: 'OPENAI_API_KEY',
+    type: secret,
+    secret: true,
+    help: 'Key for the endpoint. Setting it turns judging on.',
+  },
+  'judge.timeout': { env: 'JUDGE_TIMEOUT', type: duration(), default: '60s', help: 'Deadline of one judge request.' },
+  'judge.retries': {
+    env: 'JUDGE_RETRIES',
+    type: wholeNumber(0, 10),
+    default: '2',
+    help: 'Further attempts after a time-out, a rate limit or a server error.',
+  },
+  'judge.concurrency': {
+    env: 'JUDGE_CONCURRENCY',
+    type: wholeNumber(1, 256),
+    default: '4',
+    help: 'Judge requests under way at once.',
+  },
+  'sampling.rate': {
+    env: 'SAMPLE_RATE',
+    type: rate,
+    default: '0.1',
+    help: 'Share of conversations that is judged, chosen by a hash of agent and thread.',
+  },
+  'closing.idle': {
+    env: 'CLOSING_IDLE',
+    type: duration(),
+    default: '15m',
+    help: 'Silence after which a conversation is closed and may be judged.',
+  },
+  'closing.waiting': {
+    env: 'CLOSING_WAITING',
+    type: duration(),
+    default: '24h',
+    help: 'Silence after which a conversation that waits for a person is closed as incomplete.',
+  },
+  'closing.open_run': {
+    env: 'CLOSING_OPEN_RUN',
+    type: duration(),
+    default: '1h',
+    help: 'Silence after which a run that never ended is closed as truncated.',
+  },
+  'conversation.tenant_header': {
+    env: 'CONVERSATION_TENANT_HEADER',
+    type: text('the name of a request header, such as x-tenant-id', /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/),
+    help: 'Request header that separates tenants whose thread ids may collide.',
+  },
+  store: {
+    env: 'STORE_URL',
+    type: store,
+    default: 'memory:',
+    help: 'Where conversations wait to be closed and judged.',
+  },
+  'tap.share': {
+    env: 'TAP_SHARE',
+    type: rate,
+    default: '1',
+    help: 'Share of exchanges that is copied for analysis. What is not copied is in no conversation.',
+  },
+  'tap.max_event': { env: 'TAP_MAX_EVENT', type: size, default: '256KiB', help: 'Largest event that is analysed.' },
+  'tap.max_exchange': {
+    env: 'TAP_MAX_EXCHANGE',
+    type: size,
+    default: '1MiB',
+    help: 'Most bytes copied of one exchange; past it the copy stops, the stream goes on.',
+  },
+  'tap.max_total': { env: 'TAP_MAX_TOTAL', type: size, default: '64MiB', help: 'Most bytes copied at any moment.' },
+  'proxy.first_byte_timeout': {
+    env: 'FIRST_BYTE_TIMEOUT',
+    type: duration(),
+    help: "Wait for the first byte of the agent's answer before the client gets a 504. A stream that has begun is never cut.",
+  },
+  'proxy.connect_timeout': {
+    env: 'CONNECT_TIMEOUT',
+    type: duration(),
+    default: '10s',
+    help: 'Wait for a connection to the agent before the client gets a 504.',
+  },
+  'telemetry.trust_incoming_trace': {
+    env: 'TRUST_INCOMING_TRACE',
+    type: flag,
+    default: 'true',
+    help: "Continue the client's trace. `false` starts a new one with a link, for clients that must not decide on sampling.",
+  },
+  'telemetry.tool_spans': {
+    env: 'TOOL_SPANS',
+    type: oneOf('auto', 'on', 'off'),
+    default: 'auto',
+    help: '`execute_tool` spans for tool calls seen in the stream.',
+  },
+  'telemetry.eval_parent_max_age': {
+    env: 'EVAL_PARENT_MAX_AGE',
+    type: duration(),
+    default: '30m',
+    help: 'Age of a run past which its scores go to a new trace with a link, since backends close old traces.',
+  },
+  'telemetry.eval_trace_when_unsampled': {
+    env: 'EVAL_TRACE_WHEN_UNSAMPLED',
+    type: oneOf('link', 'drop'),
+    default: 'link',
+    help: 'Scores of a run whose trace was not sampled: `link` puts them in a trace of their own, `drop` in metrics only.',
+  },
+  'telemetry.provider_name': {
+    env: 'TELEMETRY_PROVIDER_NAME',
+    type: name,
+    default: 'ag-ui',
+    help: 'Who provides the agents, as `invoke_agent` spans name it (attribute gen_ai.provider.name).',
+  },
+  'shutdown.grace': {
+    env: 'SHUTDOWN_GRACE',
+    type: duration({ zero: true }),
+    default: '30s',
+    help: 'Time that open streams and running judgements get to finish at shutdown.',
+  },
+  'log.level': {
+    env: 'LOG_LEVEL',
+    type: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    default: 'info',
+    help: 'Least severe log line that is written.',
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+/** Settings of each entry of `agents`. The environment names are for a single agent. */
+export const AGENT_SETTINGS = {
+  name: {
+    env: 'AGENT_NAME',
+    // A label and part of span names: short, and safe in every backend without quoting.
+    type: text(
+      '1 to 63 letters, digits, ".", "_" or "-", beginning with a letter or digit',
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
+    ),
+    default: 'agent',
+    help: 'Label in metrics and name in spans. Required and unique when there are several agents.',
+  },
+  url: { env: 'AGENT_URL', type: httpUrl, unset: 'required', help: 'Address of the agent.' },
+  match: {
+    env: 'AGENT_MATCH',
+    type: text(
+      'a path prefix that begins with "/", without query, "//" or dot segments',
+      /^\/(?!\/)(?!.*\/\/)(?!(?:.*\/)?\.{1,2}(?:\/|$))[\w\-.~!$&'()*+,;=:@%/]*$/,
+    ),
+    default: '/',
+    help: 'Path prefix on the sidecar that leads to this agent; the longest match wins. It is stripped.',
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+/** Settings that hold a list. They are read by functions of their own. */
+export const LIST_SETTINGS = {
+  agents: {
+    env: 'AGENTS',
+    unset: 'required',
+    help: 'The agents behind the sidecar. In the environment: the list in YAML or JSON; a single agent has names of its own, below.',
+  },
+  'agents[].reference_topics': {
+    env: 'REFERENCE_TOPICS',
+    unset: 'none',
+    help: 'Topics the agent is meant for: a list, or text separated by commas.',
+  },
+  metrics: {
+    env: 'METRICS',
+    unset: '`agent_goal_accuracy`, and `topic_adherence` where an agent has topics',
+    help: 'What is judged: names separated by commas, or a list of names and entries with parameters.',
+  },
+} as const;
+
+type ValueOf<S extends Setting> = S extends { readonly type: ValueType<infer T> }
+  ? S extends { readonly default: string }
+    ? T
+    : T | undefined
+  : never;
+
+/** The value of every setting in {@link SETTINGS}, by key. */
+export type Values = { readonly [K in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[K]> };
