@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+
+export interface AdminListener extends AsyncDisposable {
+  readonly port: number;
+  /** Stops listening and ends what is open. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves `app` on a port of its own.
+ *
+ * @param address port 0 takes a free one.
+ * @throws when the port cannot be had, saying which setting to change.
+ */
+export async function startAdminListener(
+  app: RequestListener,
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<AdminListener> {
+  const server = createServer(app);
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`the admin listener cannot use ${host}:${port} (${reason}); set admin.port or ADMIN_PORT`, {
+      cause,
+    });
+  }
+  const bound = server.address();
+  let stopping: Promise<void> | undefined;
+  const listener: AdminListener = {
+    port: bound !== null && typeof bound === 'object' ? bound.port : port,
+    stop() {
+      stopping ??= new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      return stopping;
+    },
+    [Symbol.asyncDispose]: () => listener.stop(),
+  };
+  return listener;
+}

@@ -1,0 +1,118 @@
+/**
+ * Every name that spans carry. The HTTP names are stable; the GenAI names follow the open-telemetry
+ * `semantic-conventions-genai` repository, where all of them are still in development. Own names begin with `ag_ui.`;
+ * none is invented inside `gen_ai.*`. What each means is in docs/telemetry.md.
+ */
+export const ATTRIBUTE = {
+  httpRequestMethod: 'http.request.method',
+  httpRequestMethodOriginal: 'http.request.method_original',
+  httpResponseStatusCode: 'http.response.status_code',
+  httpRoute: 'http.route',
+  urlPath: 'url.path',
+  urlScheme: 'url.scheme',
+  serverAddress: 'server.address',
+  serverPort: 'server.port',
+  clientAddress: 'client.address',
+  networkProtocolVersion: 'network.protocol.version',
+  userAgentOriginal: 'user_agent.original',
+  errorType: 'error.type',
+  sessionId: 'session.id',
+
+  operationName: 'gen_ai.operation.name',
+  providerName: 'gen_ai.provider.name',
+  agentName: 'gen_ai.agent.name',
+  conversationId: 'gen_ai.conversation.id',
+  requestModel: 'gen_ai.request.model',
+  responseId: 'gen_ai.response.id',
+  responseModel: 'gen_ai.response.model',
+  finishReasons: 'gen_ai.response.finish_reasons',
+  timeToFirstChunk: 'gen_ai.response.time_to_first_chunk',
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cacheReadInputTokens: 'gen_ai.usage.cache_read.input_tokens',
+  cacheWriteInputTokens: 'gen_ai.usage.cache_write.input_tokens',
+  reasoningOutputTokens: 'gen_ai.usage.reasoning.output_tokens',
+  toolName: 'gen_ai.tool.name',
+  toolCallId: 'gen_ai.tool.call.id',
+  toolType: 'gen_ai.tool.type',
+  evaluationName: 'gen_ai.evaluation.name',
+  scoreValue: 'gen_ai.evaluation.score.value',
+  scoreLabel: 'gen_ai.evaluation.score.label',
+  explanation: 'gen_ai.evaluation.explanation',
+
+  observed: 'ag_ui.observed',
+  runId: 'ag_ui.run.id',
+  parentRunId: 'ag_ui.parent_run.id',
+  ending: 'ag_ui.run.ending',
+  exchangeKind: 'ag_ui.exchange.kind',
+  eventCount: 'ag_ui.events.count',
+  toolCallCount: 'ag_ui.tool_calls.count',
+  toolCallsWithoutSpan: 'ag_ui.tool_calls.without_span',
+  toolCallState: 'ag_ui.tool_call.state',
+  verdictKind: 'ag_ui.evaluation.verdict',
+  evaluatorType: 'ag_ui.evaluation.evaluator.type',
+  evaluatorVersion: 'ag_ui.evaluation.evaluator.version',
+  threshold: 'ag_ui.evaluation.threshold',
+  samplingRate: 'ag_ui.evaluation.sampling.rate',
+  samplingWeight: 'ag_ui.evaluation.sampling.weight',
+  samplingStratum: 'ag_ui.evaluation.sampling.stratum',
+  turns: 'ag_ui.evaluation.turns',
+  runCount: 'ag_ui.evaluation.runs',
+  revision: 'ag_ui.evaluation.revision',
+  judgeSchema: 'ag_ui.judge.schema',
+} as const;
+
+/** Values of `gen_ai.operation.name`; each is also the first word of its span's name. */
+export const OPERATION = {
+  invokeAgent: 'invoke_agent',
+  executeTool: 'execute_tool',
+  evaluation: 'evaluation',
+  chat: 'chat',
+} as const;
+
+export const EVALUATION_RESULT_EVENT = 'gen_ai.evaluation.result';
+
+/** The convention's value for an error, or a method, that has no name of low cardinality. */
+export const OTHER = '_OTHER';
+
+/** Every Prometheus series of the sidecar's own. */
+export const METRIC = {
+  scores: 'agui_eval_scores_total',
+  scoreSum: 'agui_eval_score_sum_total',
+  scoreSquaresSum: 'agui_eval_score_squares_sum_total',
+  passes: 'agui_eval_passes_total',
+  score: 'agui_eval_score',
+  weightSum: 'agui_eval_weight_sum_total',
+  weightedScoreSum: 'agui_eval_weighted_score_sum_total',
+  weightedScoreSquaresSum: 'agui_eval_weighted_score_squares_sum_total',
+  weightSquaresSum: 'agui_eval_weight_squares_sum_total',
+  weightedPassesSum: 'agui_eval_weighted_passes_sum_total',
+  verdicts: 'agui_eval_verdicts_total',
+  judgeRequests: 'agui_eval_judge_requests_total',
+  judgeDuration: 'agui_eval_judge_duration_seconds',
+  judgeTokens: 'agui_eval_judge_tokens_total',
+  topicOutcomes: 'agui_eval_topic_outcomes_total',
+  closings: 'agui_eval_closings_total',
+  conversations: 'agui_eval_conversations_total',
+  findings: 'agui_eval_findings_total',
+  queueLength: 'agui_eval_queue_length',
+  queueCapacity: 'agui_eval_queue_capacity',
+  inFlight: 'agui_eval_in_flight',
+  lag: 'agui_eval_lag_seconds',
+  metricInfo: 'agui_eval_metric_info',
+  requests: 'agui_proxy_requests_total',
+  firstByte: 'agui_proxy_first_byte_seconds',
+  firstEvent: 'agui_proxy_first_event_seconds',
+  streamDuration: 'agui_proxy_stream_duration_seconds',
+  overhead: 'agui_proxy_overhead_seconds',
+  activeStreams: 'agui_proxy_active_streams',
+  bytes: 'agui_proxy_bytes_total',
+  streamEvents: 'agui_stream_events_total',
+  streamParseErrors: 'agui_stream_parse_errors_total',
+  teeDroppedBytes: 'agui_tee_dropped_bytes_total',
+  toolCalls: 'agui_tool_calls_total',
+  otelSpans: 'agui_otel_spans_total',
+  otelQueueLength: 'agui_otel_queue_length',
+  buildInfo: 'agui_build_info',
+  refusedValues: 'agui_refused_values_total',
+} as const;
