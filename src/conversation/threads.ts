@@ -8,17 +8,22 @@ export interface ThreadsOptions {
   readonly idleMs: number;
   /** The same for one that waits for a person. */
   readonly waitingMs: number;
+  /** A run that has not ended after this long is given up: its thread closes without it. */
+  readonly openRunMs: number;
   /** Threads held, open and closed. */
   readonly maxThreads: number;
   /** Characters of text held over all threads. */
   readonly maxCharacters: number;
 }
 
+/** Bounds for a process that shares a machine with its agent: text of 64 Mi characters, a few hundred MB at the worst. */
+export const DEFAULT_THREAD_BOUNDS = { maxThreads: 10_000, maxCharacters: 64 * 1024 * 1024 } as const;
+
 /**
- * Why a conversation closed. `idle` is the ordinary way; `waiting`: the person it waited for never came; `evicted`: a
- * bound was reached; `shutdown`: the process stops and keeps nothing.
+ * Why a conversation closed. `idle` is the ordinary way; `waiting`: the person it waited for never came; `open_run`: a run
+ * did not end in time; `evicted`: a bound was reached; `shutdown`: the process stops and keeps nothing.
  */
-export type ClosingCause = 'idle' | 'waiting' | 'evicted' | 'shutdown';
+export type ClosingCause = 'idle' | 'waiting' | 'open_run' | 'evicted' | 'shutdown';
 
 export interface Closing {
   readonly conversation: Conversation;
@@ -34,6 +39,8 @@ interface Thread {
   readonly revision: number;
   readonly lastSeenAt: number;
   readonly characters: number;
+  /** Runs under way. */
+  readonly openRuns: number;
 }
 
 /**
@@ -45,6 +52,7 @@ export class Threads {
   // Each map is ordered by the time its threads were last seen, since a thread is put back at the end when it is.
   readonly #active = new Map<string, Thread>();
   readonly #waiting = new Map<string, Thread>();
+  readonly #running = new Map<string, Thread>();
   readonly #closed = new Map<string, Thread>();
   #characters = 0;
 
@@ -54,27 +62,37 @@ export class Threads {
 
   /** Threads that have not closed yet. */
   get open(): number {
-    return this.#active.size + this.#waiting.size;
+    return this.#active.size + this.#waiting.size + this.#running.size;
   }
 
   /** Merges an exchange into its thread. Returns what it was to the thread, and the closings that made room for it. */
   append(exchange: Exchange, now: number): { readonly kind: MergeKind; readonly evicted: readonly Closing[] } {
     const name = threadKeyText(keyOf(exchange));
-    const held = this.#active.get(name) ?? this.#waiting.get(name) ?? this.#closed.get(name);
+    const held = this.#find(name);
     const { kind, conversation } = mergeExchange(held?.conversation, exchange);
     // A replay is no sign of life: it neither keeps a thread open nor opens a closed one.
     if (kind === 'replayed') return { kind, evicted: [] };
 
-    this.#remove(name);
-    const thread = {
-      conversation,
-      revision: held?.revision ?? 0,
-      lastSeenAt: now,
-      characters: countCharacters(conversation),
-    };
-    (isWaiting(conversation) ? this.#waiting : this.#active).set(name, thread);
-    this.#characters += thread.characters;
+    const revision = held?.revision ?? 0;
+    const openRuns = held?.openRuns ?? 0;
+    this.#put(name, { conversation, revision, openRuns, lastSeenAt: now, characters: countCharacters(conversation) });
     return { kind, evicted: this.#makeRoom(now) };
+  }
+
+  /**
+   * A run of the thread began: an open thread does not close while it is under way. To be followed by
+   * {@link Threads.runEnded}, before the run's exchange is appended.
+   */
+  runBegan(key: ThreadKey, now: number): void {
+    const name = threadKeyText(key);
+    const held = this.#open(name);
+    if (held) this.#put(name, { ...held, openRuns: held.openRuns + 1, lastSeenAt: now });
+  }
+
+  runEnded(key: ThreadKey, now: number): void {
+    const name = threadKeyText(key);
+    const held = this.#running.get(name);
+    if (held) this.#put(name, { ...held, openRuns: held.openRuns - 1, lastSeenAt: now });
   }
 
   /** Closes every thread whose time has come. */
@@ -82,17 +100,22 @@ export class Threads {
     return [
       ...this.#closeSeenBefore(this.#active, now - this.#options.idleMs, 'idle', now),
       ...this.#closeSeenBefore(this.#waiting, now - this.#options.waitingMs, 'waiting', now),
+      ...this.#closeSeenBefore(this.#running, now - this.#options.openRunMs, 'open_run', now),
     ];
   }
 
   /** When the next thread is due, in epoch milliseconds; absent when none is open. */
   nextDueAt(): number | undefined {
-    const active = first(this.#active)?.[1];
-    const waiting = first(this.#waiting)?.[1];
-    const due = [
-      ...(active ? [active.lastSeenAt + this.#options.idleMs] : []),
-      ...(waiting ? [waiting.lastSeenAt + this.#options.waitingMs] : []),
-    ];
+    const { idleMs, waitingMs, openRunMs } = this.#options;
+    const oldest = [
+      [this.#active, idleMs],
+      [this.#waiting, waitingMs],
+      [this.#running, openRunMs],
+    ] as const;
+    const due = oldest.flatMap(([threads, afterMs]) => {
+      const thread = first(threads)?.[1];
+      return thread ? [thread.lastSeenAt + afterMs] : [];
+    });
     return due.length > 0 ? Math.min(...due) : undefined;
   }
 
@@ -101,7 +124,24 @@ export class Threads {
     return [
       ...this.#closeSeenBefore(this.#active, Infinity, 'shutdown', now),
       ...this.#closeSeenBefore(this.#waiting, Infinity, 'shutdown', now),
+      ...this.#closeSeenBefore(this.#running, Infinity, 'shutdown', now),
     ];
+  }
+
+  #find(name: string): Thread | undefined {
+    return this.#open(name) ?? this.#closed.get(name);
+  }
+
+  #open(name: string): Thread | undefined {
+    return this.#active.get(name) ?? this.#waiting.get(name) ?? this.#running.get(name);
+  }
+
+  /** Puts a thread where its state belongs, as the one that was seen last. */
+  #put(name: string, thread: Thread): void {
+    this.#remove(name);
+    const idle = isWaiting(thread.conversation) ? this.#waiting : this.#active;
+    (thread.openRuns > 0 ? this.#running : idle).set(name, thread);
+    this.#characters += thread.characters;
   }
 
   #closeSeenBefore(threads: Map<string, Thread>, lastSeenAt: number, cause: ClosingCause, now: number): Closing[] {
@@ -116,7 +156,7 @@ export class Threads {
   #close(from: Map<string, Thread>, name: string, thread: Thread, cause: ClosingCause, now: number): Closing {
     from.delete(name);
     const revision = thread.revision + 1;
-    this.#closed.set(name, { ...thread, revision });
+    this.#closed.set(name, { ...thread, revision, openRuns: 0 });
     return { conversation: thread.conversation, cause, revision, closedAt: now };
   }
 
@@ -129,8 +169,8 @@ export class Threads {
         this.#remove(closed[0]);
         continue;
       }
-      const threads = this.#active.size > 0 ? this.#active : this.#waiting;
-      const oldest = first(threads);
+      const threads = [this.#active, this.#waiting, this.#running].find(({ size }) => size > 0);
+      const oldest = threads && first(threads);
       if (!oldest) break;
       closings.push(this.#close(threads, ...oldest, 'evicted', now));
     }
@@ -143,7 +183,7 @@ export class Threads {
   }
 
   #remove(name: string): void {
-    for (const threads of [this.#active, this.#waiting, this.#closed]) {
+    for (const threads of [this.#active, this.#waiting, this.#running, this.#closed]) {
       this.#characters -= threads.get(name)?.characters ?? 0;
       threads.delete(name);
     }

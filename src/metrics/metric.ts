@@ -9,7 +9,7 @@ import type { JsonValue } from '../lib/json.ts';
  */
 export type Verdict = Scored | NotApplicable | Failed;
 
-export interface Scored {
+interface Scored {
   readonly kind: 'scored';
   /** Finite and inside the metric's range. */
   readonly value: number;
@@ -19,7 +19,7 @@ export interface Scored {
   readonly details?: JsonValue;
 }
 
-export interface NotApplicable {
+interface NotApplicable {
   readonly kind: 'not_applicable';
   /** Why the metric says nothing about this conversation, in one sentence. */
   readonly why: string;

@@ -22,7 +22,7 @@ export function decideClosing(closing: Closing, rules: ClosingRules): ClosingDec
   if (cause === 'shutdown') return { kind: 'decided', decision: 'expired' };
   if (cause === 'evicted') return { kind: 'decided', decision: 'shed' };
   if (!hasUserTurn(conversation.messages)) return { kind: 'decided', decision: 'empty' };
-  if (cause === 'waiting' || isPartlySeen(conversation)) return { kind: 'decided', decision: 'incomplete' };
+  if (cause !== 'idle' || isPartlySeen(conversation)) return { kind: 'decided', decision: 'incomplete' };
   if (rules.evaluatorVersions.length === 0) return { kind: 'decided', decision: 'filtered' };
 
   const { sampled, probability, stratum } = decideSampling(conversation.key, rules.sampling);

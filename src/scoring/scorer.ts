@@ -1,4 +1,5 @@
 import type { Judge, JudgeCall } from '../judge/judge.ts';
+import { recordCalls } from '../judge/record-calls.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metric, MetricParams, Verdict } from '../metrics/metric.ts';
 import type { Decision, MetricResult, Scorecard, ScoringJob } from './scorecard.ts';
@@ -50,7 +51,7 @@ async function scoreMetric(
   let verdict: Verdict;
   try {
     const input = { messages: job.messages, params, waiting: job.waiting };
-    verdict = await metric.score(input, recording(judge, calls), AbortSignal.any([stop, deadline]));
+    verdict = await metric.score(input, recordCalls(judge, calls), AbortSignal.any([stop, deadline]));
   } catch (error) {
     stop.throwIfAborted();
     if (deadline.aborted) {
@@ -64,21 +65,6 @@ async function scoreMetric(
   const { name, evaluator } = metric;
   const { threshold } = params;
   return { metric: name, evaluator, evaluatorVersion, threshold, verdict, calls, startedAt, endedAt: clock.now() };
-}
-
-/** The judge as it is, with a record of the calls made through it. */
-function recording(judge: Judge, calls: JudgeCall[]): Judge {
-  return {
-    ...judge,
-    ask: (request, options) =>
-      judge.ask(request, {
-        ...options,
-        onCall(call) {
-          calls.push(call);
-          options.onCall?.(call);
-        },
-      }),
-  };
 }
 
 function decisionOf(verdicts: readonly Verdict[]): Decision {

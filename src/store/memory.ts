@@ -68,6 +68,14 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   }
 
   return {
+    async runBegan(key) {
+      threads.runBegan(key, clock.now());
+      arm();
+    },
+    async runEnded(key) {
+      threads.runEnded(key, clock.now());
+      arm();
+    },
     async append(exchange) {
       const { kind, evicted } = threads.append(exchange, clock.now());
       for (const closed of evicted) events.onClosing(closed);

@@ -1,4 +1,5 @@
 import type { Exchange } from '../agui/exchange.ts';
+import type { ThreadKey } from '../conversation/conversation.ts';
 import type { MergeKind } from '../conversation/merge-runs.ts';
 import type { Closing } from '../conversation/threads.ts';
 import type { ScoringJob } from '../scoring/scorecard.ts';
@@ -30,6 +31,10 @@ export interface StoreEvents {
  * crosses it is plain JSON.
  */
 export interface Store {
+  /** A run of the thread began; the thread does not close before {@link Store.runEnded}. */
+  runBegan(key: ThreadKey): Promise<void>;
+  /** The run ended, whether or not an exchange follows. Comes before {@link Store.append}. */
+  runEnded(key: ThreadKey): Promise<void>;
   append(exchange: Exchange): Promise<MergeKind>;
   /** `duplicate`: a job of this id was taken before; it is not done twice. */
   offer(job: ScoringJob): Promise<'queued' | 'duplicate'>;

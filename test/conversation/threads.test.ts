@@ -6,7 +6,14 @@ import { assistant, call, exchange, user } from '../support/exchanges.ts';
 const MINUTE = 60_000;
 
 const threads = (options: Partial<ThreadsOptions> = {}) =>
-  new Threads({ idleMs: 15 * MINUTE, waitingMs: 24 * 60 * MINUTE, maxThreads: 100, maxCharacters: 1e6, ...options });
+  new Threads({
+    idleMs: 15 * MINUTE,
+    waitingMs: 24 * 60 * MINUTE,
+    openRunMs: 60 * MINUTE,
+    maxThreads: 100,
+    maxCharacters: 1e6,
+    ...options,
+  });
 
 const answered = (threadId: string, runId = `${threadId}-run`) =>
   exchange({ input: [user('u1', 'hi')], output: [assistant(`${runId}-a`, 'hello')], overrides: { threadId, runId } });
@@ -41,6 +48,29 @@ describe('closing', () => {
     const [closing] = held.closeDue(40 * MINUTE);
     expect(closing?.revision).toBe(2);
     expect(closing?.conversation.messages.map(({ id }) => id)).toEqual(['u1', 'r1-a', 'u2', 'a2']);
+  });
+
+  it('does not close a thread while a run of it is under way', () => {
+    const held = threads();
+    const key = { agent: 'harbour', threadId: 't' };
+    held.append(answered('t', 'r1'), 0);
+    held.runBegan(key, 5 * MINUTE);
+    expect(held.closeDue(40 * MINUTE)).toEqual([]);
+    held.runEnded(key, 50 * MINUTE);
+    held.append(answered('t', 'r2'), 50 * MINUTE);
+    expect(held.closeDue(64 * MINUTE)).toEqual([]);
+    expect(held.closeDue(65 * MINUTE)).toMatchObject([{ cause: 'idle', revision: 1 }]);
+  });
+
+  it('gives up on a run that does not end', () => {
+    const held = threads();
+    const key = { agent: 'harbour', threadId: 't' };
+    held.append(answered('t', 'r1'), 0);
+    held.runBegan(key, 5 * MINUTE);
+    expect(held.nextDueAt()).toBe(65 * MINUTE);
+    expect(held.closeDue(65 * MINUTE)).toMatchObject([{ cause: 'open_run' }]);
+    held.runEnded(key, 70 * MINUTE);
+    expect(held.open).toBe(0);
   });
 
   it('does not let a replay open a closed thread or keep an open one alive', () => {

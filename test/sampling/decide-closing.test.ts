@@ -7,7 +7,7 @@ import { assistant, exchange, user } from '../support/exchanges.ts';
 const rules: ClosingRules = { sampling: { rate: 1 }, evaluatorVersions: ['v1'] };
 
 function closingOf(parts: Parameters<typeof exchange>[0], cause: Closing['cause'] = 'idle'): Closing {
-  const threads = new Threads({ idleMs: 1, waitingMs: 1, maxThreads: 10, maxCharacters: 1e6 });
+  const threads = new Threads({ idleMs: 1, waitingMs: 1, openRunMs: 1, maxThreads: 10, maxCharacters: 1e6 });
   threads.append(exchange(parts), 0);
   const [closing] = threads.closeAll(1);
   if (!closing) throw new Error('nothing closed');
@@ -42,6 +42,7 @@ describe('what becomes of a closing', () => {
     ['filtered', closingOf(answered), { evaluatorVersions: [] }],
     ['empty', closingOf({ output: [assistant('a1', 'welcome')] }), {}],
     ['incomplete', closingOf(answered, 'waiting'), {}],
+    ['incomplete', closingOf(answered, 'open_run'), {}],
     ['incomplete', closingOf({ ...answered, overrides: { ending: 'client_aborted' } }), {}],
     ['incomplete', closingOf({ ...answered, overrides: { findings: [{ code: 'truncated_tap', at: 9, id: '' }] } }), {}],
     ['shed', closingOf(answered, 'evicted'), {}],

@@ -10,7 +10,7 @@ function setUp({ capacity = 10 } = {}) {
   const closings: Closing[] = [];
   const dropped: [string, string][] = [];
   const store = createMemoryStore({
-    threads: { idleMs: 1000, waitingMs: 5000, maxThreads: 100, maxCharacters: 1e6 },
+    threads: { idleMs: 1000, waitingMs: 5000, openRunMs: 60_000, maxThreads: 100, maxCharacters: 1e6 },
     capacity,
     clock,
     events: {
@@ -66,6 +66,20 @@ describe('threads', () => {
     clock.advance(600);
     expect(closings).toHaveLength(2);
     expect(store.stats().openThreads).toBe(0);
+  });
+});
+
+describe('open runs', () => {
+  it('hold their thread open until they end', async () => {
+    const { clock, closings, store } = setUp();
+    const key = { agent: 'harbour', threadId: 't1' };
+    await store.append(run('t1'));
+    await store.runBegan(key);
+    clock.advance(30_000);
+    expect(closings).toEqual([]);
+    await store.runEnded(key);
+    clock.advance(1000);
+    expect(closings).toMatchObject([{ cause: 'idle' }]);
   });
 });
 

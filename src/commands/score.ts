@@ -1,0 +1,202 @@
+import { parseArgs } from 'node:util';
+import type { ConfigArguments } from '../config/load.ts';
+import type { Judge } from '../judge/judge.ts';
+import type { SuiteReport } from '../suite/compare.ts';
+import { EXIT, UsageError, type Command, type CommandIo, type ExitStatus } from './command.ts';
+
+const HELP = `Usage: agui-sidecar score [FILE] [options]
+       agui-sidecar score --suite FILE [options]
+
+Judges conversations with metrics: JSON lines in, one verdict a line out, in the same order. Without FILE, or with "-",
+rows are read from standard input. All of the input is read and checked before the first row is scored.
+
+A row: {"id": "1", "metric": "topic_adherence", "params": {"reference_topics": ["tea"]},
+        "messages": [{"role": "user", "text": "How long does green tea steep?"}, {"role": "assistant", "text": "Two minutes."}]}
+
+Options:
+  --suite FILE       put a labelled suite before the judge and report how they agree
+  --json             print the report of --suite as one JSON document
+  --judge-dir DIR    take answers from DIR/answers.jsonl; what has none goes to DIR/pending.jsonl
+  --concurrency N    rows judged at once (default: 4, or judge.concurrency)
+  --config FILE      configuration with the judge; also by OPENAI_BASE_URL, OPENAI_API_KEY and JUDGE_MODEL
+  --set a.b=c        one setting, stronger than file and environment; may be repeated
+
+Exit status: 0 when every row got a verdict, failed ones included; 1 when stopped before; 2 for bad usage or input.
+
+Example: OPENAI_BASE_URL=http://localhost:11434/v1 JUDGE_MODEL=qwen3 agui-sidecar score rows.jsonl > verdicts.jsonl
+`;
+
+const OPTIONS = {
+  suite: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  'judge-dir': { type: 'string' },
+  concurrency: { type: 'string' },
+  config: { type: 'string' },
+  set: { type: 'string', multiple: true },
+} as const;
+
+/** `agui-sidecar score`, as docs/metrics.md specifies it. */
+export const score: Command = {
+  help: HELP,
+  async run(args, io) {
+    const { values, positionals } = parse(args);
+    const concurrency = values.concurrency === undefined ? undefined : readConcurrency(values.concurrency);
+    const judgeSource: JudgeSource = { ...values, directory: values['judge-dir'], concurrency };
+    if (values.suite !== undefined) {
+      if (positionals.length > 0) throw new UsageError('score takes either FILE or --suite FILE, not both');
+      return scoreSuite(values.suite, values.json, judgeSource, io);
+    }
+    if (values.json) throw new UsageError('--json goes with --suite; rows are always printed as JSON lines');
+    if (positionals.length > 1) throw new UsageError(`score reads one FILE, given ${positionals.length}`);
+    return scoreRows(positionals[0] ?? '-', judgeSource, io);
+  },
+};
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function readConcurrency(given: string): number {
+  if (/^[1-9]\d{0,2}$/.test(given)) return Number(given);
+  throw new UsageError(`--concurrency: given ${JSON.stringify(given)}, expected a whole number from 1 to 999`);
+}
+
+async function scoreRows(source: string, judgeSource: JudgeSource, io: CommandIo): Promise<ExitStatus> {
+  const [
+    { readScoreRows },
+    { formatLineProblems },
+    { METRICS },
+    { noJudge },
+    { judgeRow, toOutputLine },
+    { mapInOrder },
+  ] = await Promise.all([
+    import('../batch/read-rows.ts'),
+    import('../batch/json-lines.ts'),
+    import('../metrics/registry.ts'),
+    import('../batch/no-judge.ts'),
+    import('../batch/judge-row.ts'),
+    import('../lib/map-in-order.ts'),
+  ]);
+  const text = await readInput(source, io);
+  const reading = readScoreRows(text, METRICS, (line, member) =>
+    io.stderr.write(`line ${line}: ${member}: no metric reads this member; ignored\n`),
+  );
+  if (!reading.ok) throw new UsageError(formatLineProblems(nameOf(source), reading.problems));
+  const { rows } = reading;
+  const needsJudge = rows.some(({ metric }) => metric.evaluator === 'llm');
+
+  await using stack = new AsyncDisposableStack();
+  const { judge, concurrency } = needsJudge
+    ? await openJudge(judgeSource, io, stack)
+    : { judge: noJudge, concurrency: judgeSource.concurrency ?? 4 };
+  let printed = 0;
+  let unanswered = 0;
+  try {
+    for await (const judged of mapInOrder(rows, concurrency, (row) => judgeRow(row, judge, io.signal))) {
+      await write(io, `${JSON.stringify(toOutputLine(judged))}\n`);
+      printed++;
+      if (judged.verdict.kind === 'failed' && judged.verdict.errorType === 'unanswered') unanswered++;
+    }
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    io.stderr.write(`stopped: ${printed} of ${rows.length} rows were scored\n`);
+    return EXIT.failed;
+  }
+  reportUnanswered(unanswered, judgeSource, io);
+  return EXIT.done;
+}
+
+async function scoreSuite(source: string, json: boolean, judgeSource: JudgeSource, io: CommandIo): Promise<ExitStatus> {
+  const [{ readSuite }, { formatLineProblems }, { judgeSuite }, { renderReport }] = await Promise.all([
+    import('../suite/read-suite.ts'),
+    import('../batch/json-lines.ts'),
+    import('../suite/judge-suite.ts'),
+    import('../suite/render.ts'),
+  ]);
+  const reading = readSuite(await readInput(source, io));
+  if (!reading.ok) throw new UsageError(formatLineProblems(nameOf(source), reading.problems));
+
+  await using stack = new AsyncDisposableStack();
+  const { judge, concurrency } = await openJudge(judgeSource, io, stack);
+  let report: SuiteReport;
+  try {
+    report = await judgeSuite(reading.rows, judge, { concurrency, signal: io.signal });
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    io.stderr.write('stopped: the suite was not finished, so there is nothing to compare\n');
+    return EXIT.failed;
+  }
+  await write(io, json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
+  const failed = [...report.goal.failed, ...report.topicRows.failed];
+  reportUnanswered(failed.filter(({ errorType }) => errorType === 'unanswered').length, judgeSource, io);
+  return EXIT.done;
+}
+
+interface JudgeSource extends ConfigArguments {
+  /** Of the file judge. */
+  readonly directory: string | undefined;
+  readonly concurrency: number | undefined;
+}
+
+/** Opens the judge that was asked for and leaves closing it to `stack`. */
+async function openJudge(
+  { directory, concurrency, config, set }: JudgeSource,
+  io: CommandIo,
+  stack: AsyncDisposableStack,
+): Promise<{ readonly judge: Judge; readonly concurrency: number }> {
+  if (directory !== undefined) {
+    const { openFileJudge } = await import('../judge/file-judge.ts');
+    return { judge: stack.use(await openFileJudge(directory)), concurrency: concurrency ?? 4 };
+  }
+  const [{ loadConfig }, { formatProblems }] = await Promise.all([
+    import('../config/load.ts'),
+    import('../config/problem.ts'),
+  ]);
+  const loaded = await loadConfig({ config, set }, io.env, 'judge');
+  if (!loaded.ok) throw new UsageError(formatProblems(loaded.problems));
+  const { judge } = loaded.config;
+  if (judge.kind === 'off') {
+    throw new UsageError(
+      'these rows need a judge and none is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint that ' +
+        'needs no key, or give --config FILE or --judge-dir DIR',
+    );
+  }
+  const { createOpenAiJudge } = await import('../judge/openai-judge.ts');
+  const places = concurrency ?? judge.concurrency;
+  return { judge: stack.use(createOpenAiJudge({ ...judge, concurrency: places })), concurrency: places };
+}
+
+function reportUnanswered(rows: number, { directory }: JudgeSource, io: CommandIo): void {
+  if (rows === 0 || directory === undefined) return;
+  io.stderr.write(
+    `${rows} judgement${rows === 1 ? '' : 's'} had no answer: answer the lines of ${directory}/pending.jsonl in ` +
+      `${directory}/answers.jsonl, as {"key": …, "value": …}, and run again\n`,
+  );
+}
+
+const nameOf = (source: string): string => (source === '-' ? 'standard input' : source);
+
+async function readInput(source: string, io: CommandIo): Promise<string> {
+  if (source === '-') {
+    const { text } = await import('node:stream/consumers');
+    return text(io.stdin);
+  }
+  const { readFile } = await import('node:fs/promises');
+  try {
+    return await readFile(source, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new UsageError(`${source}: expected a readable file (${code})`, { cause: error });
+  }
+}
+
+/** Waits until the line is taken, so that a slow reader slows us and not our memory. */
+function write(io: CommandIo, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    io.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
