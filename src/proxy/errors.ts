@@ -1,9 +1,59 @@
+import type { ServerResponse } from 'node:http';
+
 /** Why the sidecar answered in the agent's place. A closed list; see the table of statuses below. */
 export type ProxyErrorCode = keyof typeof STATUS;
 
-export const STATUS = {
+const STATUS = {
+  /** No agent's `match` covers the path. */
   no_route: 404,
+  /** Our own fault: a defect, never the agent's or the client's doing. */
+  internal_error: 500,
+  /** No connection could be made: refused, unknown host, bad certificate. */
   upstream_unreachable: 502,
+  /** The connection was made and broke before the response was complete. */
   upstream_reset: 502,
+  /** What came back is not HTTP, or has a head beyond what the parser takes. */
+  upstream_invalid: 502,
+  /** The sidecar stopped and its grace period was over. */
+  shutting_down: 503,
+  /** No connection, or no first byte, within the configured time. */
   upstream_timeout: 504,
 } as const satisfies Record<string, number>;
+
+/** A limit of our own that ran out while waiting for the agent. */
+export class UpstreamTimeout extends Error {
+  override readonly name = 'UpstreamTimeout';
+}
+
+/**
+ * What a failed request to the agent is called. `connected`: the connection to the agent had been made.
+ */
+export function codeOfUpstreamError(error: NodeJS.ErrnoException, connected: boolean): ProxyErrorCode {
+  if (error instanceof UpstreamTimeout) return 'upstream_timeout';
+  if (error.code?.startsWith('HPE_')) return 'upstream_invalid';
+  return connected ? 'upstream_reset' : 'upstream_unreachable';
+}
+
+/** The text a client reads. It names the agent and the system's error code; no address, header or body. */
+export function describeUpstreamError(agent: string, code: ProxyErrorCode, error?: NodeJS.ErrnoException): string {
+  const cause = error?.code === undefined ? '' : ` (${error.code})`;
+  switch (code) {
+    case 'upstream_unreachable':
+      return `Agent "${agent}" cannot be reached${cause}. Check that it is running and that its url in the sidecar's configuration is right.`;
+    case 'upstream_timeout':
+      return `Agent "${agent}" did not answer in time: ${error?.message}.`;
+    case 'upstream_invalid':
+      return `Agent "${agent}" did not answer with HTTP that can be forwarded${cause}.`;
+    default:
+      return `Agent "${agent}" closed the connection before it answered${cause}.`;
+  }
+}
+
+/** Answers in the agent's place: `{"error": {"code", "message"}}`. Call it only before a head was sent. */
+export function sendError(response: ServerResponse, code: ProxyErrorCode, message: string): void {
+  const body = Buffer.from(JSON.stringify({ error: { code, message } }));
+  // An agent's phrase may be left from a head that could not be sent.
+  response.statusMessage = '';
+  response.writeHead(STATUS[code], { 'content-type': 'application/json', 'content-length': body.length });
+  response.end(body);
+}

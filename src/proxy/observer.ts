@@ -14,6 +14,8 @@ export interface ProxiedRequest {
   readonly scheme: 'http' | 'https';
   readonly httpVersion: string;
   readonly headers: IncomingHttpHeaders;
+  /** Value of the configured tenant header, when there is one. */
+  readonly tenant?: string;
   readonly clientAddress?: string;
   /** Port the sidecar was reached on. */
   readonly localPort?: number;
@@ -27,7 +29,10 @@ export interface RequestEnd {
   readonly transport: TransportEnd;
   /** Status sent to the client, the agent's or the sidecar's own; absent when the client left before any. */
   readonly status?: number;
-  /** Set when the sidecar answered in the agent's place, or cut the response because the agent failed. */
+  /**
+   * Set when the sidecar answered in the agent's place or cut the response: because the agent failed, or because the
+   * sidecar stopped (`shutting_down`; `transport` is then `client_aborted`, since the agent is not to blame).
+   */
   readonly errorCode?: ProxyErrorCode;
   /** Arrival of the agent's response head. */
   readonly headAt?: number;
@@ -51,6 +56,11 @@ export interface Observation {
    * unchanged.
    */
   readonly traceHeaders?: Readonly<Record<string, string>>;
+  /**
+   * Called at most once, when a JSON POST was received whole and its copy is whole too; in a turn of the event loop of its
+   * own, after the bytes went to the agent. The bytes are lent: they may be overwritten once the call returns.
+   */
+  requested?(body: Uint8Array): void;
   /**
    * Called exactly once, after the last byte was forwarded. `capture` is present for exchanges that the tap copied: an
    * AG-UI response, or a JSON POST that failed before one came.

@@ -1,0 +1,257 @@
+import { validateHeaderName, validateHeaderValue, type IncomingMessage } from 'node:http';
+import type { Capture, TransportEnd } from '../agui/capture.ts';
+import type { ProxyErrorCode } from './errors.ts';
+import { clientAddress, mediaType } from './headers.ts';
+import type { Observation, Observe, RequestEnd } from './observer.ts';
+import type { Route } from './route.ts';
+import type { Upstream } from './upstream.ts';
+import type { Tap } from './tap.ts';
+
+/** Everything that is noted of one request on its way. No method throws: what fails here is reported and forgotten. */
+export interface ExchangeRecord {
+  /** Headers that replace the client's trace context; absent: the client's pass unchanged. */
+  readonly traceHeaders: Readonly<Record<string, string>> | undefined;
+  /** The agent's request was started. */
+  readonly asked: () => void;
+  /** The agent's response head arrived. */
+  readonly head: (incoming: IncomingMessage) => void;
+  /** A chunk was forwarded to the agent. */
+  readonly requestChunk: (chunk: Uint8Array) => void;
+  /** The client's body was received to its end. */
+  readonly requestReceived: () => void;
+  /** A chunk was forwarded to the client. */
+  readonly responseChunk: (chunk: Uint8Array) => void;
+  /** Why the response is not the agent's own, whole; the first cause stands. */
+  readonly failed: (code: ProxyErrorCode) => void;
+  /**
+   * The client's side is closed: tells the observer once, after the stream's own work is done. `status`: what the client
+   * was sent, if anything; `whole`: up to its last byte.
+   */
+  readonly closed: (status: number | undefined, whole: boolean) => void;
+}
+
+export interface RecordOptions {
+  readonly observe: Observe;
+  /** Opens a tap for this exchange, or decides against it. */
+  readonly openTap: () => Tap | undefined;
+  readonly tenantHeader: string | undefined;
+  readonly now: () => number;
+  readonly onTapDropped: (bytes: number) => void;
+  readonly onFault: (fault: unknown) => void;
+  /** The observer has been told the end, or could not be. */
+  readonly onTold: () => void;
+}
+
+export function openRecord(
+  request: IncomingMessage,
+  route: Route<Upstream>,
+  { observe, openTap, tenantHeader, now, onTapDropped, onFault, onTold }: RecordOptions,
+): ExchangeRecord {
+  let observation: Observation | undefined;
+  let traceHeaders: Readonly<Record<string, string>> | undefined;
+  let tap: Tap | undefined;
+  let incoming: IncomingMessage | undefined;
+  let startedAt = 0;
+  let askedAt: number | undefined;
+  let headAt: number | undefined;
+  let firstByteAt: number | undefined;
+  let requestBytes = 0;
+  let responseBytes = 0;
+  let errorCode: ProxyErrorCode | undefined;
+
+  function guard(work: () => void): void {
+    try {
+      work();
+    } catch (fault) {
+      report(onFault, fault);
+    }
+  }
+
+  /** A tap that threw once is not trusted again. */
+  function guardTap(work: (open: Tap) => void): void {
+    if (!tap) return;
+    try {
+      work(tap);
+    } catch (fault) {
+      report(onFault, fault);
+      dropTap();
+    }
+  }
+
+  function dropTap(): void {
+    const dropped = tap;
+    tap = undefined;
+    guard(() => dropped?.release());
+  }
+
+  guard(() => {
+    startedAt = now();
+    tap = openTap();
+    const address = clientAddress(request);
+    const { localPort } = request.socket;
+    const tenant = tenantOf(request);
+    observation = observe({
+      agent: route.agent.name,
+      match: route.agent.match,
+      method: request.method ?? '',
+      path: route.path,
+      scheme: 'http',
+      httpVersion: request.httpVersion,
+      headers: request.headers,
+      ...(tenant !== undefined && { tenant }),
+      ...(address !== undefined && { clientAddress: address }),
+      ...(localPort !== undefined && { localPort }),
+      upstream: { host: route.agent.host, port: route.agent.port },
+      startedAt,
+    });
+    traceHeaders = sendable(observation.traceHeaders);
+  });
+
+  function tenantOf({ headers }: IncomingMessage): string | undefined {
+    return tenantHeader === undefined ? undefined : textOf(headers[tenantHeader]);
+  }
+
+  function deliver(transport: TransportEnd, status: number | undefined): void {
+    const endedAt = now();
+    const end: RequestEnd = {
+      transport,
+      ...(status !== undefined && { status }),
+      ...(errorCode !== undefined && { errorCode }),
+      ...(headAt !== undefined && { headAt }),
+      ...(firstByteAt !== undefined && { firstByteAt }),
+      endedAt,
+      overheadMs: (askedAt ?? endedAt) - startedAt,
+      requestBytes,
+      responseBytes,
+    };
+    // Before a head came, only a JSON POST can have been a run.
+    if (!incoming && !isJsonPost(request)) dropTap();
+    const capture = tap && observation ? captured(tap, observation, transport, endedAt) : undefined;
+    const dropped = tap?.droppedBytes ?? 0;
+    if (dropped > 0) guard(() => onTapDropped(dropped));
+    observation?.finished(end, capture);
+  }
+
+  function captured(from: Tap, { trace }: Observation, transport: TransportEnd, endedAt: number): Capture {
+    const body = from.requestBody();
+    const tenant = tenantOf(request);
+    return {
+      agent: route.agent.name,
+      ...(tenant !== undefined && { tenant }),
+      method: request.method ?? '',
+      path: route.agentPath,
+      request: { ...contentOf(request), ...(body && { body }) },
+      ...(incoming && {
+        response: {
+          status: incoming.statusCode ?? 0,
+          ...contentOf(incoming),
+          body: from.responseBody(),
+          chunks: from.arrivals(),
+        },
+      }),
+      truncated: from.droppedBytes > 0,
+      transport,
+      startedAt,
+      endedAt,
+      trace,
+    };
+  }
+
+  return {
+    get traceHeaders() {
+      return traceHeaders;
+    },
+    asked: () =>
+      guard(() => {
+        askedAt ??= now();
+      }),
+    head(response) {
+      incoming = response;
+      if (!isWanted(request, response)) dropTap();
+      guard(() => {
+        headAt = now();
+      });
+    },
+    requestChunk(chunk) {
+      requestBytes += chunk.length;
+      guardTap((open) => open.request(chunk));
+    },
+    requestReceived() {
+      if (!observation?.requested || !isJsonPost(request)) return;
+      setImmediate(() =>
+        guard(() => {
+          const body = tap?.requestBody();
+          if (body) observation?.requested?.(body);
+        }),
+      );
+    },
+    responseChunk(chunk) {
+      responseBytes += chunk.length;
+      if (firstByteAt === undefined) {
+        guard(() => {
+          firstByteAt = now();
+        });
+      }
+      guardTap((open) => open.response(chunk, now()));
+    },
+    failed(code) {
+      errorCode ??= code;
+    },
+    closed(status, whole) {
+      const transport = transportEnd(whole, errorCode);
+      setImmediate(() => {
+        guard(() => deliver(transport, status));
+        dropTap();
+        onTold();
+      });
+    },
+  };
+}
+
+/** @throws {TypeError} when a header could not be sent: better noticed here than when the agent is asked. */
+function sendable(headers: Readonly<Record<string, string>> | undefined): typeof headers {
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  }
+  return headers;
+}
+
+function transportEnd(whole: boolean, errorCode: ProxyErrorCode | undefined): TransportEnd {
+  if (errorCode === 'shutting_down') return 'client_aborted';
+  if (errorCode !== undefined) return 'upstream_error';
+  return whole ? 'complete' : 'client_aborted';
+}
+
+/** An AG-UI stream, or a refusal of what may have been a run. */
+function isWanted(request: IncomingMessage, response: IncomingMessage): boolean {
+  return AG_UI_TYPES.has(mediaType(response.headers['content-type'])) || (isJsonPost(request) && isRefusal(response));
+}
+
+const AG_UI_TYPES: ReadonlySet<string> = new Set(['text/event-stream', 'application/vnd.ag-ui.event+proto']);
+
+function isRefusal(response: IncomingMessage): boolean {
+  return (response.statusCode ?? 0) >= 400;
+}
+
+function isJsonPost(request: IncomingMessage): boolean {
+  return (
+    request.method === 'POST' && /^application\/(?:[\w.+-]+\+)?json$/.test(mediaType(request.headers['content-type']))
+  );
+}
+
+function contentOf({ headers }: IncomingMessage): { contentType: string; contentEncoding: string } {
+  return { contentType: headers['content-type'] ?? '', contentEncoding: headers['content-encoding'] ?? '' };
+}
+
+function textOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.join(', ');
+}
+
+function report(onFault: (fault: unknown) => void, fault: unknown): void {
+  try {
+    onFault(fault);
+  } catch {
+    // There is no one left to tell.
+  }
+}

@@ -1,0 +1,209 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { createDeadline } from './deadline.ts';
+import {
+  codeOfUpstreamError,
+  describeUpstreamError,
+  sendError,
+  UpstreamTimeout,
+  type ProxyErrorCode,
+} from './errors.ts';
+import type { ExchangeRecord } from './exchange-record.ts';
+import { declaresBody, flushHead, requestHeaders, upgradeHeaders } from './headers.ts';
+import { relayRequest } from './relay-request.ts';
+import { breakOff, relayInterim, relayResponse } from './relay-response.ts';
+import type { Route } from './route.ts';
+import { joinUpgraded, type ClientUpgrade } from './upgrade.ts';
+import type { Upstream } from './upstream.ts';
+
+export interface ForwardOptions {
+  readonly connectTimeoutMs: number;
+  /** Between the request's last byte and the response's first; undefined waits for ever. */
+  readonly firstByteTimeoutMs: number | undefined;
+  /** True once the sidecar is stopping: connections are not kept after the answer. */
+  readonly isDraining: () => boolean;
+  /** The sidecar itself failed; the client was told so. */
+  readonly onDefect: (defect: unknown) => void;
+}
+
+/** A request under way. */
+export interface Forwarding {
+  /** Cuts it because the sidecar stops. */
+  cut(): void;
+}
+
+/**
+ * Sends one request to its agent and the answer back. `upgrade` is given when the client asked to leave HTTP.
+ *
+ * Two ends close it: the client's (the agent's request is then destroyed at once, whether or not it has answered) and
+ * the agent's (before a head came, the client reads an error; afterwards its connection is cut).
+ */
+export function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  route: Route<Upstream>,
+  record: ExchangeRecord,
+  options: ForwardOptions,
+  upgrade?: ClientUpgrade,
+): Forwarding {
+  const { agent, target } = route;
+  const { socket } = request;
+  const endToEnd = requestHeaders(request, agent.authority, record.traceHeaders);
+  const upstreamRequest = {
+    method: request.method ?? 'GET',
+    target,
+    headers: upgrade ? upgradeHeaders(endToEnd, upgrade.protocol) : endToEnd,
+    framed: declaresBody(request),
+  };
+  let upstream: ClientRequest | undefined;
+  let incoming: IncomingMessage | undefined;
+  let closed = false;
+  let upgraded = false;
+
+  const firstByte = createDeadline(options.firstByteTimeoutMs, () => {
+    upstream?.destroy(new UpstreamTimeout(`no response within ${options.firstByteTimeoutMs} ms`));
+  });
+  const body = relayRequest(request, {
+    forwarded: record.requestChunk,
+    received: record.requestReceived,
+    agentIsDue: () => {
+      if (!incoming) firstByte.start();
+    },
+    agentIsReading: firstByte.stop,
+  });
+
+  function ask(fresh: boolean): void {
+    const attempt = agent.open({ ...upstreamRequest, fresh });
+    upstream = attempt;
+    let connected = false;
+    let settled = false;
+    let bytesReadBefore = 0;
+
+    const connecting = createDeadline(options.connectTimeoutMs, () => {
+      attempt.destroy(new UpstreamTimeout(`no connection within ${options.connectTimeoutMs} ms`));
+    });
+    attempt.on('socket', (agentSocket) => {
+      bytesReadBefore = agentSocket.bytesRead;
+      connected = attempt.reusedSocket;
+      if (connected) return;
+      // A connection of its own cannot have gone stale.
+      body.release();
+      connecting.start();
+      agentSocket.once(agent.connectedEvent, () => {
+        connected = true;
+        connecting.stop();
+      });
+    });
+    relayInterim(attempt, request, response);
+    attempt.on('response', (head) => {
+      settled = true;
+      answer(head);
+    });
+    if (upgrade) {
+      attempt.on('upgrade', (head, agentSocket, firstBytes) => {
+        settled = true;
+        upgraded = true;
+        incoming = head;
+        firstByte.stop();
+        record.head(head);
+        response.detachSocket(socket);
+        joinUpgraded(upgrade, { head, socket: agentSocket, firstBytes });
+      });
+    }
+    attempt.on('error', (error: NodeJS.ErrnoException) => {
+      if (settled || closed) return;
+      settled = true;
+      const unheard = (attempt.socket?.bytesRead ?? bytesReadBefore) === bytesReadBefore;
+      if (attempt.reusedSocket && isReset(error) && unheard && body.isHeld()) start(true);
+      else fail(error, connected);
+    });
+    attempt.on('close', () => {
+      connecting.stop();
+      // For example a 101 that nobody asked for: Node drops the connection without an error.
+      if (!settled && !closed) refuse('upstream_invalid', describeUpstreamError(agent.name, 'upstream_invalid'));
+    });
+    flushHead(attempt);
+    body.to(attempt);
+    record.asked();
+  }
+
+  /** RFC 9112 §9.3.1: a request on a kept connection that the server closed just then may be sent once more. */
+  function start(fresh: boolean): void {
+    try {
+      ask(fresh);
+    } catch (defect) {
+      options.onDefect(defect);
+      refuse('internal_error', 'The sidecar could not forward this request. This is a defect of it: please report it.');
+    }
+  }
+
+  function answer(head: IncomingMessage): void {
+    incoming = head;
+    firstByte.stop();
+    body.release();
+    record.head(head);
+    if (options.isDraining()) response.shouldKeepAlive = false;
+    try {
+      relayResponse(head, request, response, {
+        forwarded: record.responseChunk,
+        broken: () => {
+          if (closed) return;
+          record.failed('upstream_reset');
+          breakOff(head, request);
+        },
+      });
+    } catch {
+      upstream?.destroy();
+      refuse('upstream_invalid', describeUpstreamError(agent.name, 'upstream_invalid'));
+    }
+  }
+
+  function fail(error: NodeJS.ErrnoException, connected: boolean): void {
+    const code = codeOfUpstreamError(error, connected);
+    refuse(code, describeUpstreamError(agent.name, code, error));
+  }
+
+  function refuse(code: ProxyErrorCode, message: string): void {
+    firstByte.stop();
+    record.failed(code);
+    body.discard();
+    if (response.headersSent) return breakOff(incoming, request);
+    if (options.isDraining()) response.shouldKeepAlive = false;
+    sendError(response, code, message);
+  }
+
+  function close(): void {
+    if (closed) return;
+    closed = true;
+    socket.off('close', close);
+    firstByte.stop();
+    const whole = upgraded || response.writableFinished;
+    if (!whole) upstream?.destroy();
+    const status = upgraded ? 101 : response.headersSent ? response.statusCode : undefined;
+    record.closed(status, whole);
+  }
+
+  response.on('error', () => {});
+  response.on('close', close);
+  // A response that still waits behind another one on its connection never sees 'close'.
+  socket.on('close', close);
+  request.on('close', () => {
+    if (request.complete) return;
+    // It left while sending. The answer may be out already, so closing alone does not end the agent's request.
+    close();
+    upstream?.destroy();
+  });
+  start(false);
+
+  return {
+    cut() {
+      if (closed) return;
+      record.failed('shutting_down');
+      upstream?.destroy();
+      socket.destroy();
+    },
+  };
+}
+
+function isReset(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
+}

@@ -1,0 +1,65 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { acceptsTrailers, flushHead, knowsChunks, responseHeaders, trailerFields } from './headers.ts';
+
+export interface ResponseRelayEvents {
+  readonly forwarded: (chunk: Buffer) => void;
+  /** The agent's response ended before it was complete. */
+  readonly broken: () => void;
+}
+
+/**
+ * Sends the agent's response on: its head at once, each chunk as it arrives, and its end only when it was complete.
+ *
+ * @throws when the head cannot be sent as it is; nothing has been sent then.
+ */
+export function relayResponse(
+  incoming: IncomingMessage,
+  request: IncomingMessage,
+  response: ServerResponse,
+  events: ResponseRelayEvents,
+): void {
+  response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, responseHeaders(incoming, request));
+  flushHead(response);
+
+  incoming.on('data', (chunk: Buffer) => {
+    if (!response.write(chunk)) incoming.pause();
+    events.forwarded(chunk);
+  });
+  response.on('drain', () => incoming.resume());
+  incoming.on('end', () => {
+    if (!incoming.complete) return;
+    const trailers = acceptsTrailers(request) ? trailerFields(incoming.rawTrailers) : [];
+    if (trailers.length > 0) response.addTrailers(trailers);
+    response.end();
+  });
+  // What went wrong does not matter to the client; that the response is not whole does, and 'close' tells.
+  incoming.on('error', () => {});
+  incoming.on('close', () => {
+    if (!incoming.complete) events.broken();
+  });
+}
+
+/**
+ * Ends a response whose head was sent so that no client can take it for whole, and adds no byte to it. A counted or
+ * chunked body shows by itself that it is cut, so what was already written is still delivered; a body that only the end
+ * of the connection delimits (HTTP/1.0) needs a reset.
+ */
+export function breakOff(incoming: IncomingMessage | undefined, request: IncomingMessage): void {
+  const cutShows = incoming?.headers['content-length'] !== undefined || knowsChunks(request);
+  if (cutShows) request.socket.destroySoon();
+  else request.socket.resetAndDestroy();
+}
+
+/** Passes interim responses on (RFC 9110 §15.2): 100 to a client that waits for it, 102, and 103 with its links. */
+export function relayInterim(upstream: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
+  upstream.on('information', ({ statusCode, headers }) => {
+    if (response.headersSent || response.destroyed || !knowsChunks(request)) return;
+    try {
+      if (statusCode === 100 && request.headers.expect !== undefined) response.writeContinue();
+      if (statusCode === 102) response.writeProcessing();
+      if (statusCode === 103 && headers.link !== undefined) response.writeEarlyHints({ link: headers.link });
+    } catch {
+      // A hint that cannot be written is left out; the final response is what counts.
+    }
+  });
+}

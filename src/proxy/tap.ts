@@ -1,0 +1,102 @@
+import type { ChunkArrival } from '../agui/capture.ts';
+import { createSlab, type MemoryGrant } from './slab.ts';
+
+export interface TapLimits {
+  /** Copied bytes of one exchange, request and response together. */
+  readonly maxExchangeBytes: number;
+  /** Memory that all open taps may hold together. */
+  readonly maxTotalBytes: number;
+}
+
+/** What one arrival costs in memory; counted, or a stream of single bytes would hold far more than its bytes. */
+const ARRIVAL_BYTES = 32;
+
+/** Arrivals closer than this share one record. */
+const ARRIVAL_RESOLUTION_MS = 1;
+
+/** A copy of one exchange's bodies, taken after they were forwarded. */
+export interface Tap {
+  request(chunk: Uint8Array): void;
+  /** `at`: arrival, epoch milliseconds. */
+  response(chunk: Uint8Array, at: number): void;
+  /** Absent when it was empty, or over a bound: half a body says nothing. */
+  requestBody(): Uint8Array | undefined;
+  responseBody(): Uint8Array;
+  arrivals(): readonly ChunkArrival[];
+  /** Bytes that were forwarded and not kept. */
+  readonly droppedBytes: number;
+  /** Takes the copies off the total; from then on their memory is the concern of whoever still holds them. */
+  release(): void;
+}
+
+/** Opens taps that share one total. */
+export type TapPool = () => Tap;
+
+/**
+ * A tap gives up rather than grow: over a bound, the request's copy is dropped whole and the response's ends where it
+ * is, as a prefix. The total counts what is allocated, not what is used of it.
+ */
+export function createTapPool({ maxExchangeBytes, maxTotalBytes }: TapLimits): TapPool {
+  let heldBytes = 0;
+  const memory: MemoryGrant = {
+    reserve(bytes) {
+      if (heldBytes + bytes > maxTotalBytes) return false;
+      heldBytes += bytes;
+      return true;
+    },
+    release(bytes) {
+      heldBytes -= bytes;
+    },
+  };
+
+  return () => {
+    const request = createSlab(maxExchangeBytes, memory);
+    const response = createSlab(maxExchangeBytes, memory);
+    let arrivals: ChunkArrival[] = [];
+    let droppedBytes = 0;
+    let requestOver = false;
+    let responseOver = false;
+
+    function fits(chunk: Uint8Array): boolean {
+      return request.length + response.length + chunk.length <= maxExchangeBytes;
+    }
+
+    function noteArrival(offset: number, at: number): boolean {
+      const last = arrivals.at(-1);
+      if (last && at - last.at < ARRIVAL_RESOLUTION_MS) return true;
+      if (!memory.reserve(ARRIVAL_BYTES)) return false;
+      arrivals.push({ offset, at });
+      return true;
+    }
+
+    return {
+      request(chunk) {
+        if (!requestOver && fits(chunk) && request.append(chunk)) return;
+        droppedBytes += request.length + chunk.length;
+        requestOver = true;
+        request.clear();
+      },
+      response(chunk, at) {
+        const offset = response.length;
+        if (!responseOver && fits(chunk) && response.append(chunk)) {
+          responseOver = !noteArrival(offset, at);
+          return;
+        }
+        droppedBytes += chunk.length;
+        responseOver = true;
+      },
+      requestBody: () => (request.length === 0 ? undefined : request.bytes()),
+      responseBody: () => response.bytes(),
+      arrivals: () => arrivals,
+      get droppedBytes() {
+        return droppedBytes;
+      },
+      release() {
+        memory.release(arrivals.length * ARRIVAL_BYTES);
+        arrivals = [];
+        request.clear();
+        response.clear();
+      },
+    };
+  };
+}

@@ -1,0 +1,100 @@
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+
+/** How long an idle connection to an agent is kept: below what common servers keep one (5 s), so that we close first. */
+const IDLE_CONNECTION_MS = 4_000;
+
+interface UpstreamRequest {
+  readonly method: string;
+  /** Request target: path and query. */
+  readonly target: string;
+  readonly headers: readonly string[];
+  /** The client announced a body, so the headers say how it is framed. */
+  readonly framed: boolean;
+  /** Never take a connection that was used before. */
+  readonly fresh?: boolean;
+}
+
+/** One agent from the configuration. */
+export interface ProxyAgent {
+  /** Label in observations and error messages. */
+  readonly name: string;
+  /** `http:`, `https:` or `unix:/path/to.sock`; its path is prepended to what is left of the client's. */
+  readonly url: string;
+  /** Path prefix on the sidecar, matched up to a segment boundary. */
+  readonly match: string;
+}
+
+/** The way to one agent: its address and its pool of connections. */
+export interface Upstream extends Disposable {
+  readonly name: string;
+  readonly match: string;
+  /** Host name, address or socket path. */
+  readonly host: string;
+  /** 0 for a unix socket. */
+  readonly port: number;
+  /** What the agent expects in `Host`. */
+  readonly authority: string;
+  /** Path of the agent's url; `/` when it has none. */
+  readonly basePath: string;
+  /** Event of a new connection after which it can carry requests. */
+  readonly connectedEvent: 'connect' | 'secureConnect';
+  open(request: UpstreamRequest): ClientRequest;
+}
+
+/**
+ * Reads an agent's url and makes its pool; nothing is connected yet.
+ *
+ * @throws {TypeError} on any other scheme, and on parts that could not be honoured.
+ */
+export function createUpstream({ name, url: agentUrl, match }: ProxyAgent): Upstream {
+  const url = parseAgentUrl(name, agentUrl);
+  const secure = url.protocol === 'https:';
+  const pooling = { keepAlive: true, scheduling: 'lifo', timeout: IDLE_CONNECTION_MS } as const;
+  const agent = secure ? new HttpsAgent(pooling) : new HttpAgent(pooling);
+  const send = secure ? httpsRequest : httpRequest;
+  const unix = url.protocol === 'unix:';
+  const host = unix ? decodeURIComponent(url.pathname) : url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const port = unix ? 0 : Number(url.port) || (secure ? 443 : 80);
+  const address: RequestOptions = unix ? { socketPath: host } : { host, port };
+
+  return {
+    name,
+    match,
+    host,
+    port,
+    authority: unix ? 'localhost' : url.host,
+    basePath: unix ? '/' : url.pathname,
+    connectedEvent: secure ? 'secureConnect' : 'connect',
+    open({ method, target, headers, framed, fresh }) {
+      // `timeout: 0` takes the pool's idle timer off a connection in use: silence is no fault.
+      const options: RequestOptions = { ...address, method, path: target, agent: fresh ? false : agent, timeout: 0 };
+      if (framed || method === 'GET' || method === 'HEAD') return send({ ...options, headers });
+      // Given as a list, the head of a POST without a body would be sent as chunked; set one by one, it stays as it is.
+      const request = send({ ...options, setHost: false });
+      request.useChunkedEncodingByDefault = false;
+      for (let index = 0; index + 1 < headers.length; index += 2) {
+        request.appendHeader(headers[index]!, headers[index + 1]!);
+      }
+      return request;
+    },
+    [Symbol.dispose]() {
+      agent.destroy();
+    },
+  };
+}
+
+function parseAgentUrl(name: string, agentUrl: string): URL {
+  const url = URL.parse(agentUrl);
+  if (!url || !['http:', 'https:', 'unix:'].includes(url.protocol)) {
+    throw new TypeError(
+      `Agent "${name}" has a url that is not http:, https: or unix:. Expected for example http://localhost:8000/agent.`,
+    );
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new TypeError(
+      `Agent "${name}" has a url with credentials, a query or a fragment. Give scheme, host, port and path only: clients' own headers and queries are passed on.`,
+    );
+  }
+  return url;
+}

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, createServer } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ask, httpAgent, POST_JSON, rawAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
+
+describe('connections to the agent', () => {
+  it('are used again, also after an answer that had to be chunked', async () => {
+    const agent = await httpAgent((request, response) => request.resume().on('end', () => response.end('ok')));
+    const sidecar = await startProxy(agent.url);
+    for (let round = 0; round < 5; round += 1) await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+
+    expect(agent.sockets.size).toBe(1);
+  });
+
+  it('that the agent closes between two requests cost no request', async () => {
+    const agent = await httpAgent((request, response) => {
+      request.resume().on('end', () => {
+        response.end('ok');
+        setTimeout(() => request.socket.destroy(), 20);
+      });
+    });
+    const sidecar = await startProxy(agent.url);
+
+    const statuses: number[] = [];
+    for (let round = 0; round < 60; round += 1) {
+      const { status } = await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+      statuses.push(status);
+      await sleep(18 + (round % 5));
+    }
+
+    expect(statuses).toEqual(Array.from({ length: 60 }, () => 200));
+  });
+
+  /** Answers the first request of the first connection, and does `then` with the second one. */
+  async function agentThatTires(then: 'reset' | 'half an answer') {
+    const bodies: string[] = [];
+    let connections = 0;
+    const agent = await rawAgent((socket) => {
+      connections += 1;
+      const first = connections === 1;
+      let seen = 0;
+      socket.on('data', (bytes) => {
+        seen += 1;
+        bodies.push(bytes.toString('latin1').split('\r\n\r\n')[1] ?? '');
+        if (!first || seen === 1) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+        else if (then === 'reset') socket.resetAndDestroy();
+        else socket.write('HTTP/1.1 2', () => socket.resetAndDestroy());
+      });
+    });
+    return { agent, bodies, connections: () => connections };
+  }
+
+  it('that are found closed are replaced once, with the same body', async () => {
+    const { agent, bodies, connections } = await agentThatTires('reset');
+    const sidecar = await startProxy(agent.url);
+    await ask(sidecar.url, POST_JSON, 'one');
+
+    const answer = await ask(sidecar.url, POST_JSON, 'two');
+
+    expect(answer.body.toString()).toBe('ok');
+    expect(bodies.at(-1)).toBe('two');
+    expect(connections()).toBe(2);
+    expect((await sidecar.ended(1)).end).toMatchObject({ transport: 'complete', requestBytes: 3 });
+  });
+
+  it('are not tried again when the agent had begun to answer', async () => {
+    const { agent, connections } = await agentThatTires('half an answer');
+    const sidecar = await startProxy(agent.url);
+    await ask(sidecar.url, POST_JSON, 'one');
+
+    expect((await ask(sidecar.url, POST_JSON, 'two')).status).toBe(502);
+    expect(connections()).toBe(1);
+  });
+
+  it('are not tried again with a body that is too large to be held', async () => {
+    const size = 200 * 1024;
+    let requests = 0;
+    const agent = await rawAgent((socket) => {
+      let received = 0;
+      socket.on('data', (bytes) => {
+        received += bytes.length;
+        if (requests === 0) {
+          requests = 1;
+          received = 0;
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+        } else if (received > size) {
+          requests += 1;
+          socket.resetAndDestroy();
+        }
+      });
+    });
+    const sidecar = await startProxy(agent.url);
+    await ask(sidecar.url, { method: 'GET' });
+
+    expect((await ask(sidecar.url, POST_JSON, Buffer.alloc(size))).status).toBe(502);
+    expect(requests).toBe(2);
+  });
+
+  it('that fail while new are not tried again: the agent may have acted', async () => {
+    let connections = 0;
+    const agent = await rawAgent((socket) => {
+      connections += 1;
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+    const sidecar = await startProxy(agent.url);
+
+    expect((await ask(sidecar.url, POST_JSON, RUN_REQUEST)).status).toBe(502);
+    expect(connections).toBe(1);
+  });
+
+  it('may be unix sockets', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'agui-'));
+    const path = join(folder, 'agent.sock');
+    const agent = createServer((request, response) => response.end(`${request.headers.host} ${request.url}`));
+    agent.listen(path);
+    await once(agent, 'listening');
+    onTestFinished(async () => {
+      agent.closeAllConnections();
+      agent.close();
+      await rm(folder, { recursive: true });
+    });
+    const sidecar = await startProxy(`unix:${path}`);
+
+    expect((await ask(`${sidecar.url}/run`)).body.toString()).toBe('localhost /run');
+  });
+});
+
+describe('a connection of a client', () => {
+  it('carries any number of requests', async () => {
+    const agent = await httpAgent((request, response) => request.resume().on('end', () => response.end('ok')));
+    const sidecar = await startProxy(agent.url);
+    const client = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => client.destroy());
+    for (let round = 0; round < 200; round += 1) {
+      const { headers } = await ask(sidecar.url, { ...POST_JSON, agent: client }, RUN_REQUEST);
+      expect(headers.connection).toBe('keep-alive');
+    }
+  });
+
+  it('that sends requests without waiting gets the answers in order', async () => {
+    const agent = await httpAgent((request, response) => response.end(request.url));
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(
+      sidecar.port,
+      'GET /one HTTP/1.1\r\nHost: c\r\n\r\nGET /two HTTP/1.1\r\nHost: c\r\nConnection: close\r\n\r\n',
+    );
+    await client.closed;
+
+    expect(client.received()).toMatch(/\/one[^]*\/two/);
+    await sidecar.ended(1);
+  });
+
+  it('that leaves with requests waiting for their turn ends them all', async () => {
+    const asked: unknown[] = [];
+    const bothAsked = Promise.withResolvers<void>();
+    const agent = await httpAgent((request) => {
+      if (asked.push(request.url) === 2) bothAsked.resolve();
+    });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, 'GET /one HTTP/1.1\r\nHost: c\r\n\r\nGET /two HTTP/1.1\r\nHost: c\r\n\r\n');
+    await bothAsked.promise;
+    client.socket.destroy();
+
+    expect((await sidecar.ended(0)).end.transport).toBe('client_aborted');
+    expect((await sidecar.ended(1)).end.transport).toBe('client_aborted');
+    expect(sidecar.proxy.activeStreams().get('agent')).toBe(0);
+  });
+});

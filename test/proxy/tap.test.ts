@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest';
+import { createTapPool } from '../../src/proxy/tap.ts';
+import { ask, bodyOf, httpAgent, POST_JSON, RUN_REQUEST, startProxy } from './support.ts';
+
+const KIB = 1024;
+
+describe('a tap', () => {
+  it('copies: what happens to the chunk afterwards does not matter', () => {
+    const tap = createTapPool({ maxExchangeBytes: KIB, maxTotalBytes: 64 * KIB })();
+    const chunk = Buffer.from('before');
+    tap.response(chunk, 1);
+    chunk.fill('x');
+
+    expect(Buffer.from(tap.responseBody()).toString()).toBe('before');
+  });
+
+  it('notes where each chunk began and when it arrived; arrivals within a millisecond share an entry', () => {
+    const tap = createTapPool({ maxExchangeBytes: KIB, maxTotalBytes: 64 * KIB })();
+    tap.response(Buffer.from('ab'), 10);
+    tap.response(Buffer.from('cd'), 10.9);
+    tap.response(Buffer.from('ef'), 11.1);
+    tap.response(Buffer.from('gh'), 30);
+
+    expect(tap.arrivals()).toEqual([
+      { offset: 0, at: 10 },
+      { offset: 4, at: 11.1 },
+      { offset: 6, at: 30 },
+    ]);
+  });
+
+  it('takes exactly as much as one exchange may hold, request and response together', () => {
+    const tap = createTapPool({ maxExchangeBytes: 10_000, maxTotalBytes: 64 * KIB })();
+    tap.request(Buffer.alloc(4_000));
+    tap.response(Buffer.alloc(6_000), 1);
+    expect(tap.droppedBytes).toBe(0);
+
+    tap.response(Buffer.alloc(1), 2);
+    tap.response(Buffer.alloc(5), 3);
+
+    expect(tap.responseBody()).toHaveLength(6_000);
+    expect(tap.droppedBytes).toBe(6);
+  });
+
+  it('drops a request over the bound whole, and still takes the response', () => {
+    const tap = createTapPool({ maxExchangeBytes: 100, maxTotalBytes: 64 * KIB })();
+    tap.request(Buffer.alloc(60));
+    tap.request(Buffer.alloc(60));
+    tap.request(Buffer.alloc(1));
+    tap.response(Buffer.alloc(100), 1);
+
+    expect(tap.requestBody()).toBeUndefined();
+    expect(tap.responseBody()).toHaveLength(100);
+    expect(tap.droppedBytes).toBe(121);
+  });
+
+  it('keeps a prefix of the response: once it gave up it takes no later chunk', () => {
+    const tap = createTapPool({ maxExchangeBytes: 10, maxTotalBytes: 64 * KIB })();
+    tap.response(Buffer.from('12345678'), 1);
+    tap.response(Buffer.from('too large'), 2);
+    tap.response(Buffer.from('9'), 3);
+
+    expect(Buffer.from(tap.responseBody()).toString()).toBe('12345678');
+  });
+
+  it('shares one total with all others, and gives its part back', () => {
+    const openTap = createTapPool({ maxExchangeBytes: 100 * KIB, maxTotalBytes: 16 * KIB });
+    const first = openTap();
+    first.response(Buffer.alloc(8 * KIB), 1);
+    const second = openTap();
+    second.response(Buffer.alloc(8 * KIB), 1);
+    expect(second.droppedBytes).toBe(8 * KIB);
+
+    first.release();
+    const third = openTap();
+    third.response(Buffer.alloc(8 * KIB), 1);
+
+    expect(third.droppedBytes).toBe(0);
+    first.release();
+    second.release();
+    third.release();
+    const fourth = openTap();
+    fourth.response(Buffer.alloc(15 * KIB), 1);
+    expect(fourth.droppedBytes).toBe(0);
+  });
+
+  it('counts what an arrival costs, so that a stream of single bytes is bounded too', () => {
+    const tap = createTapPool({ maxExchangeBytes: 1_000 * KIB, maxTotalBytes: 8 * KIB })();
+    for (let at = 0; at < 2_000; at += 1) tap.response(Buffer.of(1), at * 2);
+
+    expect(tap.arrivals().length).toBeLessThan(200);
+    expect(tap.droppedBytes).toBeGreaterThan(1_500);
+  });
+});
+
+describe('what the sidecar hands over', () => {
+  it.each([
+    ['text/event-stream', true],
+    ['Text/Event-Stream;charset=utf-8', true],
+    ['application/vnd.ag-ui.event+proto', true],
+    ['application/json', false],
+    ['text/event-stream-not', false],
+  ])('of a %s response: a capture, %s', async (type, wanted) => {
+    const agent = await httpAgent((request, response) => {
+      request.resume().on('end', () => response.writeHead(200, { 'content-type': type }).end('body'));
+    });
+    const sidecar = await startProxy(agent.url);
+    await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+
+    expect((await sidecar.ended()).capture !== undefined).toBe(wanted);
+  });
+
+  it('is everything that is known of the exchange', async () => {
+    let time = 1_000;
+    const agent = await httpAgent((request, response) => {
+      request.resume().on('end', () => {
+        response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'identity' });
+        response.end('data: 1\n\n');
+      });
+    });
+    const sidecar = await startProxy('', {
+      agents: [{ name: 'travel', url: `${agent.url}/base`, match: '/travel' }],
+      tenantHeader: 'X-Tenant',
+      now: () => (time += 1),
+    });
+
+    await ask(
+      `${sidecar.url}/travel/run?x=1`,
+      { method: 'POST', headers: { 'content-type': 'application/json', 'x-tenant': 'acme' } },
+      RUN_REQUEST,
+    );
+    const { end, capture } = await sidecar.ended();
+
+    expect(capture).toMatchObject({
+      agent: 'travel',
+      tenant: 'acme',
+      method: 'POST',
+      path: '/run?x=1',
+      request: { contentType: 'application/json', contentEncoding: '' },
+      response: { status: 200, contentType: 'text/event-stream', contentEncoding: 'identity' },
+      truncated: false,
+      transport: 'complete',
+      trace: { traceId: '0af7651916cd43dd8448eb211c80319c', traceFlags: 1 },
+    });
+    expect(Buffer.from(capture!.request.body!).toString()).toBe(RUN_REQUEST);
+    expect(end).toMatchObject({
+      transport: 'complete',
+      status: 200,
+      requestBytes: RUN_REQUEST.length,
+      responseBytes: 9,
+    });
+    const times = [capture!.startedAt, end.headAt, end.firstByteAt, capture!.response!.chunks[0]!.at, end.endedAt];
+    expect(times).toEqual(times.toSorted((one, two) => one! - two!));
+    expect(capture!.endedAt).toBe(end.endedAt);
+    expect(sidecar.requests).toMatchObject([
+      {
+        agent: 'travel',
+        match: '/travel',
+        method: 'POST',
+        path: '/travel/run',
+        scheme: 'http',
+        httpVersion: '1.1',
+        clientAddress: '127.0.0.1',
+        localPort: sidecar.port,
+        upstream: { host: '127.0.0.1', port: agent.port },
+        startedAt: capture!.startedAt,
+      },
+    ]);
+  });
+
+  it.each([
+    { refused: 'a JSON POST', options: POST_JSON, wanted: true },
+    { refused: 'a GET', options: { method: 'GET' }, wanted: false },
+    { refused: 'a form', options: { method: 'POST', headers: { 'content-type': 'text/plain' } }, wanted: false },
+  ])('of $refused that the agent refused: a capture, $wanted', async ({ options, wanted }) => {
+    const agent = await httpAgent((request, response) => {
+      request.resume().on('end', () => response.writeHead(422, { 'content-type': 'application/json' }).end('{}'));
+    });
+    const sidecar = await startProxy(agent.url);
+    await ask(sidecar.url, options, options.method === 'POST' ? RUN_REQUEST : undefined);
+
+    const { end, capture } = await sidecar.ended();
+    expect(end).toMatchObject({ transport: 'complete', status: 422 });
+    expect(capture !== undefined).toBe(wanted);
+    if (wanted) expect(capture).toMatchObject({ transport: 'complete', response: { status: 422 } });
+  });
+
+  it('of a stream over the bound is a prefix, marked; the stream passes whole and the rest is counted', async () => {
+    const body = Buffer.alloc(50 * KIB, 'data: x\n\n');
+    const agent = await httpAgent(async (request, response) => {
+      await bodyOf(request);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (let at = 0; at < body.length; at += KIB) {
+        response.write(body.subarray(at, at + KIB));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      response.end();
+    });
+    const sidecar = await startProxy(agent.url, { tap: { maxExchangeBytes: 20 * KIB } });
+
+    const answer = await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+    const { capture } = await sidecar.ended();
+
+    expect(answer.body.equals(body)).toBe(true);
+    expect(capture!.truncated).toBe(true);
+    const copied = Buffer.from(capture!.response!.body);
+    expect(copied.equals(body.subarray(0, copied.length))).toBe(true);
+    expect(copied.length).toBeLessThanOrEqual(20 * KIB);
+    expect(sidecar.droppedBytes()).toBe(body.length - copied.length);
+  });
+
+  it('of a request over the bound is its response, marked; the request passes whole', async () => {
+    let received = 0;
+    const agent = await httpAgent(async (request, response) => {
+      for await (const chunk of request) received += chunk.length;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n');
+    });
+    const sidecar = await startProxy(agent.url, { tap: { maxExchangeBytes: 20 * KIB } });
+
+    await ask(sidecar.url, POST_JSON, Buffer.alloc(30 * KIB, ' '));
+    const { capture } = await sidecar.ended();
+
+    expect(received).toBe(30 * KIB);
+    expect(capture).toMatchObject({ truncated: true, response: { status: 200 } });
+    expect(capture!.request).not.toHaveProperty('body');
+    expect(sidecar.droppedBytes()).toBe(30 * KIB);
+  });
+
+  it('gives its memory back: any number of exchanges fit one after the other', async () => {
+    const agent = await httpAgent((request, response) => {
+      request.resume().on('end', () => response.end('no stream'));
+    });
+    const sidecar = await startProxy(agent.url, { tap: { maxTotalBytes: 8 * KIB } });
+    for (let round = 0; round < 10; round += 1) await ask(sidecar.url, POST_JSON, Buffer.alloc(4 * KIB, ' '));
+
+    await sidecar.ended(9);
+    expect(sidecar.droppedBytes()).toBe(0);
+  });
+
+  it.each([
+    { share: 0, draws: [0, 0.5, 0.99], captured: [false, false, false] },
+    { share: 0.5, draws: [0.49, 0.5, 0.99], captured: [true, false, false] },
+    { share: 1, draws: [0, 0.5, 0.99], captured: [true, true, true] },
+  ])('is decided for each exchange: share $share', async ({ share, draws, captured }) => {
+    const agent = await httpAgent((request, response) => {
+      request.resume().on('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('x'));
+    });
+    let drawn = 0;
+    const sidecar = await startProxy(agent.url, { tap: { share }, random: () => draws[drawn++]! });
+    for (const _ of draws) await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+
+    const ends = await Promise.all(draws.map((_, index) => sidecar.ended(index)));
+    expect(ends.map(({ capture }) => capture !== undefined)).toEqual(captured);
+  });
+});
