@@ -23,7 +23,7 @@ export interface Capture {
     readonly contentEncoding: string;
     /** The copied body bytes, from the first on; a prefix of what was forwarded when the tap gave up. */
     readonly body: Uint8Array;
-    /** Where each forwarded chunk began in `body` and when it arrived, in order. */
+    /** Where each forwarded chunk began in `body` and when it arrived, in order. Arrivals within 1 ms share an entry. */
     readonly chunks: readonly ChunkArrival[];
   };
   /** The tap gave up for this exchange because a bound was reached; the stream went on untouched. */

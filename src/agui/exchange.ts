@@ -89,6 +89,8 @@ export interface Exchange {
   /** Interrupts that this request answers (`resume[]`, `forwardedProps.command.resume`). */
   readonly resumes: boolean;
   readonly findings: readonly Finding[];
+  /** Findings beyond the bound of what is kept for one exchange; absent when there were none. */
+  readonly findingsDropped?: number;
   /** Events by type; types outside AG-UI 1.0 and its predecessors are counted under `other`. */
   readonly eventCounts: Readonly<Record<string, number>>;
   readonly toolCalls: readonly ObservedToolCall[];

@@ -1,0 +1,54 @@
+import type { Attachment } from '../conversation/message.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+
+/** A message's content, reduced to its text and to what else was attached. */
+export interface Content {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+  /** It was neither text nor a list of parts. */
+  readonly malformed: boolean;
+}
+
+/** Reads text, a list of content parts (1.0 and the older `binary`), or nothing. The bytes of a part are never kept. */
+export function readContent(value: JsonValue | undefined): Content {
+  if (typeof value === 'string') return { text: value, attachments: [], malformed: false };
+  if (value === undefined || value === null) return { text: '', attachments: [], malformed: false };
+  if (!Array.isArray(value)) return { text: toText(value), attachments: [], malformed: true };
+
+  const texts: string[] = [];
+  const attachments: Attachment[] = [];
+  let malformed = false;
+  for (const part of value as readonly JsonValue[]) {
+    if (typeof part === 'string') texts.push(part);
+    else if (!isJsonObject(part)) malformed = true;
+    else if (typeof part.text === 'string') texts.push(part.text);
+    else if (typeof part.type === 'string') attachments.push(readAttachment(part, part.type));
+    else malformed = true;
+  }
+  return { text: texts.join(''), attachments, malformed };
+}
+
+function readAttachment(part: JsonObject, type: string): Attachment {
+  const source = isJsonObject(part.source) ? part.source : part;
+  const mimeType = source.mimeType ?? source.mime_type;
+  const base64 = source === part ? part.data : source.type === 'data' ? source.value : undefined;
+  return {
+    type,
+    ...(typeof mimeType === 'string' ? { mimeType } : {}),
+    ...(typeof base64 === 'string' ? { bytes: decodedLength(base64) } : {}),
+  };
+}
+
+function decodedLength(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  return Math.floor(((base64.length - padding) * 3) / 4);
+}
+
+function toText(value: JsonValue): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // Nested beyond what the stack allows: there is no text worth keeping.
+    return '';
+  }
+}

@@ -1,0 +1,19 @@
+import { AGUIUnknownEventTypeError, decode } from '@ag-ui/proto';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+
+/** What one frame of the binary transport holds. `unknown`: an event of a later AG-UI than the decoder's. */
+export type DecodedFrame =
+  | { readonly kind: 'event'; readonly event: JsonObject }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'undecodable'; readonly cause: string };
+
+/** Decodes the bytes of one frame. Never throws. */
+export function decodeFrame(frame: Uint8Array): DecodedFrame {
+  try {
+    const event: unknown = decode(frame);
+    return isJsonObject(event) ? { kind: 'event', event } : { kind: 'undecodable', cause: 'no event in it' };
+  } catch (error) {
+    if (error instanceof AGUIUnknownEventTypeError) return { kind: 'unknown' };
+    return { kind: 'undecodable', cause: error instanceof Error ? error.message : String(error) };
+  }
+}

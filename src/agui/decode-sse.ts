@@ -1,0 +1,89 @@
+import { StringDecoder } from 'node:string_decoder';
+import { createParser } from 'eventsource-parser';
+
+/** One SSE event that carries data. */
+export interface SseEvent {
+  readonly data: string;
+  /** The `event` field. */
+  readonly name?: string;
+}
+
+export interface SseDecoderOptions {
+  /** Largest event, in characters. */
+  readonly maxEventLength: number;
+  readonly onEvent: (event: SseEvent) => void;
+  /** Once, when a line that is no comment ends in CR: clients that split on a blank LF line cannot read the stream. */
+  readonly onCarriageReturn: () => void;
+  /** Once, when an event exceeds the bound; nothing is decoded from then on. */
+  readonly onTooLarge: () => void;
+}
+
+/** Decodes an event stream (WHATWG) from bytes that may be cut anywhere. */
+export interface SseDecoder {
+  push(bytes: Uint8Array): void;
+  /** An event that no blank line follows is read all the same. */
+  end(): void;
+}
+
+export function createSseDecoder(options: SseDecoderOptions): SseDecoder {
+  const utf8 = new StringDecoder('utf8');
+  let stopped = false;
+  const stop = (): void => {
+    if (stopped) return;
+    stopped = true;
+    options.onTooLarge();
+  };
+  const parser = createParser({
+    maxBufferSize: options.maxEventLength,
+    onEvent: ({ data, event }) => {
+      if (data.length > options.maxEventLength) stop();
+      else if (!stopped) options.onEvent(event === undefined ? { data } : { data, name: event });
+    },
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') stop();
+    },
+  });
+  const findCarriageReturn = lineEndWatch();
+  let hasCarriageReturn = false;
+
+  const feed = (text: string): void => {
+    if (stopped || text === '') return;
+    const lineStart = hasCarriageReturn ? undefined : findCarriageReturn(text);
+    if (lineStart === undefined) {
+      parser.feed(text);
+      return;
+    }
+    // The events before that line come first, so that what is reported does not depend on how the bytes were cut.
+    hasCarriageReturn = true;
+    parser.feed(text.slice(0, lineStart));
+    options.onCarriageReturn();
+    feed(text.slice(lineStart));
+  };
+  return {
+    push: (bytes) => feed(utf8.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))),
+    end: () => {
+      feed(utf8.end());
+      if (!stopped) parser.feed('\n\n');
+    },
+  };
+}
+
+/**
+ * Finds where the first line begins that has content and ends in CR; 0 when it began in an earlier piece of text. ADK's
+ * pings are comments in CRLF, which every client reads.
+ */
+function lineEndWatch(): (text: string) => number | undefined {
+  /** First character of the line that the pieces so far left unfinished; empty when they ended with a line. */
+  let unfinished = '';
+  return (text) => {
+    for (let at = text.indexOf('\r'); at >= 0; at = text.indexOf('\r', at + 1)) {
+      const start = at === 0 ? 0 : Math.max(text.lastIndexOf('\n', at - 1), text.lastIndexOf('\r', at - 1)) + 1;
+      const first = start === 0 && unfinished !== '' ? unfinished : at > start ? text.charAt(start) : '';
+      if (first !== '' && first !== ':') return start;
+    }
+    const lineStart = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
+    if (lineStart > 0) unfinished = text.charAt(lineStart);
+    else if (unfinished === '') unfinished = text.charAt(0);
+    return undefined;
+  };
+}

@@ -1,0 +1,151 @@
+import type { CallChunk, StreamEvent, TextChunk, TextRole } from './events.ts';
+
+/**
+ * Turns the chunk shorthand into START, CONTENT and END (protocol.md section 6). Each lane – the parent agent or one
+ * sub-agent – assembles at most one message, call or reasoning message; a new id or another event of the lane ends it.
+ *
+ * Where AG-UI gives up on a stream, this goes on: a chunk that names nothing continues or opens what it most likely
+ * means, and `onFault` is told its id.
+ */
+export interface ChunkExpander {
+  /** Hands `event` on to `emit`, preceded by the ENDs it causes; chunks are replaced. */
+  push(event: StreamEvent, at: number): void;
+}
+
+type Emit = (event: StreamEvent) => void;
+
+type Kind = 'text' | 'call' | 'reasoning';
+
+interface Pending {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly lane: string;
+  /** What the opener said, that later chunks may only repeat. */
+  readonly established: Readonly<Record<string, string | undefined>>;
+}
+
+/** The parent agent's lane. Attributed events never have an empty sub-agent id. */
+const PARENT = '';
+
+export function createChunkExpander(emit: Emit, onFault: (id: string) => void): ChunkExpander {
+  const lanes = new Map<string, Pending>();
+  const byId = new Map<string, Pending>();
+
+  const attributed = (lane: string): { subagent?: string } => (lane === PARENT ? {} : { subagent: lane });
+  const idKey = (kind: Kind, id: string): string => `${kind}:${id}`;
+
+  const forget = (pending: Pending): void => {
+    lanes.delete(pending.lane);
+    byId.delete(idKey(pending.kind, pending.id));
+  };
+
+  const closeLane = (lane: string): void => {
+    const pending = lanes.get(lane);
+    if (!pending) return;
+    forget(pending);
+    if (pending.kind === 'text') emit({ kind: 'text_end', id: pending.id, ...attributed(lane) });
+    if (pending.kind === 'call') emit({ kind: 'call_end', id: pending.id, ...attributed(lane) });
+  };
+
+  /** What was being written is cut off, not ended: the collector closes it as partial. */
+  const dropLanes = (): void => {
+    lanes.clear();
+    byId.clear();
+  };
+
+  const open = (pending: Pending): void => {
+    closeLane(pending.lane);
+    lanes.set(pending.lane, pending);
+    byId.set(idKey(pending.kind, pending.id), pending);
+  };
+
+  /** The stream that a chunk continues; undefined when it opens one. */
+  const find = (kind: Kind, id: string | undefined, tag: string | undefined): Pending | undefined => {
+    if (id !== undefined) {
+      // An id is the strongest signal: it continues wherever it is open.
+      const holder = byId.get(idKey(kind, id));
+      if (holder && tag !== undefined && tag !== holder.lane) onFault(id);
+      return holder;
+    }
+    const own = lanes.get(tag ?? PARENT);
+    if (own?.kind === kind) return own;
+    if (tag !== undefined) return undefined;
+    const candidates = [...lanes.values()].filter((pending) => pending.kind === kind);
+    if (candidates.length > 1) onFault('');
+    return candidates.at(-1);
+  };
+
+  const checkRepeats = (pending: Pending, repeated: Readonly<Record<string, string | undefined>>): void => {
+    for (const [name, value] of Object.entries(repeated)) {
+      if (value !== undefined && value !== pending.established[name]) onFault(pending.id);
+    }
+  };
+
+  const pushText = (chunk: TextChunk, tag: string | undefined, at: number): void => {
+    let pending = find('text', chunk.id, tag);
+    if (pending) checkRepeats(pending, { role: chunk.role });
+    else {
+      const role: TextRole = chunk.role ?? 'assistant';
+      if (chunk.id === undefined) onFault('');
+      pending = { kind: 'text', id: chunk.id ?? `message-${at}`, lane: tag ?? PARENT, established: { role } };
+      open(pending);
+      emit({ kind: 'text_start', id: pending.id, role, chunked: true, ...attributed(pending.lane) });
+    }
+    const { delta } = chunk;
+    if (delta !== undefined) emit({ kind: 'text_content', id: pending.id, delta, ...attributed(pending.lane) });
+  };
+
+  const pushCall = (chunk: CallChunk, tag: string | undefined, at: number): void => {
+    const { name, parentMessageId, delta } = chunk;
+    let pending = find('call', chunk.id, tag);
+    if (pending) checkRepeats(pending, { name, parentMessageId });
+    else {
+      if (chunk.id === undefined || name === undefined) onFault(chunk.id ?? '');
+      const established = { name, parentMessageId };
+      pending = { kind: 'call', id: chunk.id ?? `call-${at}`, lane: tag ?? PARENT, established };
+      open(pending);
+      emit({ kind: 'call_start', id: pending.id, ...established, chunked: true, ...attributed(pending.lane) });
+    }
+    if (delta !== undefined) emit({ kind: 'call_args', id: pending.id, delta, ...attributed(pending.lane) });
+  };
+
+  const pushReasoning = (id: string | undefined, tag: string | undefined, at: number): void => {
+    if (find('reasoning', id, tag)) return;
+    open({ kind: 'reasoning', id: id ?? `reasoning-${at}`, lane: tag ?? PARENT, established: {} });
+  };
+
+  const push = (event: StreamEvent, at: number): void => {
+    switch (event.kind) {
+      case 'text_chunk':
+        pushText(event, event.subagent, at);
+        return;
+      case 'call_chunk':
+        pushCall(event, event.subagent, at);
+        return;
+      case 'reasoning_chunk':
+        pushReasoning(event.id, event.subagent, at);
+        break;
+      case 'ignored':
+      case 'activity':
+        break;
+      case 'subagent_ended':
+        if (event.subagent !== undefined) closeLane(event.subagent);
+        break;
+      case 'run_finished':
+      case 'messages_snapshot':
+        if (event.kind === 'run_finished' && event.outcome === 'cancelled') dropLanes();
+        for (const lane of lanes.keys()) closeLane(lane);
+        break;
+      case 'run_started':
+      case 'run_error':
+      case 'run_cancelled':
+        dropLanes();
+        break;
+      default:
+        closeLane(event.subagent ?? PARENT);
+    }
+    emit(event);
+  };
+
+  return { push };
+}

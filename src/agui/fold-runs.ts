@@ -1,0 +1,112 @@
+import type { JsonValue } from '../lib/json.ts';
+import type { RunEvent, RunFailed, RunFinished, RunStarted } from './events.ts';
+import { closeOpen, currentRun, type FoldState, note } from './fold-state.ts';
+import { append, fromWire } from './held-messages.ts';
+import { addInterrupt } from './interrupts.ts';
+import { failRun, finishRun, openRun } from './run-log.ts';
+import { readWireMessages } from './wire-message.ts';
+
+/** Applies an event that starts or ends a run. */
+export function applyRun(state: FoldState, event: RunEvent): void {
+  switch (event.kind) {
+    case 'run_started':
+      startRun(state, event);
+      addEchoedInput(state, event.messages);
+      return;
+    case 'run_finished':
+      endRun(state, event);
+      return;
+    case 'run_error':
+      breakRun(state, event);
+      return;
+    case 'run_cancelled':
+      cancelRun(state);
+  }
+}
+
+/**
+ * Makes sure that events have a run to belong to, when the stream does not begin with RUN_STARTED. A stream may well
+ * begin with RUN_ERROR; before anything else the start is missing.
+ */
+export function ensureRun(state: FoldState, isMissing: boolean): void {
+  if (currentRun(state)) return;
+  if (isMissing) note(state, 'missing_start', 'RUN_STARTED');
+  const { threadId, runId } = state.start;
+  state.runs.push(openRun(1, { threadId, runId, parentRunId: undefined }, true));
+}
+
+function startRun(state: FoldState, event: RunStarted): void {
+  const { start } = state;
+  const run = currentRun(state);
+  const isMismatch = (given: string, expected: string): boolean =>
+    given !== '' && expected !== '' && given !== expected;
+  if (isMismatch(event.threadId, start.threadId)) note(state, 'id_mismatch', event.threadId);
+  const isFirst = run === undefined || run.implicit;
+  if (isFirst && isMismatch(event.runId, start.runId)) note(state, 'id_mismatch', event.runId);
+
+  if (run && run.ending === undefined) {
+    if (run.implicit) {
+      state.runs[state.runs.length - 1] = {
+        ...run,
+        ...openRun(run.number, event, false),
+        interrupted: run.interrupted,
+      };
+      return;
+    }
+    if (run.runId === event.runId) {
+      note(state, 'duplicate_start', event.runId);
+      return;
+    }
+    closeOpen(state, 'cut');
+    if (!run.cancelled) note(state, 'no_terminal_event', run.runId);
+    run.ending = run.cancelled ? 'cancelled' : 'truncated';
+  }
+  state.runs.push(openRun((run?.number ?? 0) + 1, event, false));
+}
+
+/** RUN_STARTED may echo the input, whole or only what the server had not seen; known messages stay as they are. */
+function addEchoedInput(state: FoldState, echoed: JsonValue | undefined): void {
+  if (echoed === undefined) return;
+  const { held } = state;
+  const { messages, sideIds } = readWireMessages(echoed, (oddity, id) => note(state, oddity, id));
+  for (const wire of messages) {
+    if (!held.byId.has(wire.id) && !held.otherIds.has(wire.id)) append(held, fromWire(held, wire, false));
+  }
+  for (const id of sideIds) held.otherIds.add(id);
+}
+
+function endRun(state: FoldState, event: RunFinished): void {
+  const run = currentRun(state);
+  if (!run || run.ending !== undefined) return;
+  closeOpen(state, event.outcome === 'cancelled' ? 'cut' : 'finished');
+  if (event.runId !== '' && run.runId !== '' && event.runId !== run.runId) note(state, 'id_mismatch', event.runId);
+  if (event.threadId !== '' && run.threadId !== '' && event.threadId !== run.threadId) {
+    note(state, 'id_mismatch', event.threadId);
+  }
+  finishRun(run, event);
+  if (event.interrupts.length > 0) dropUnnamed(state, run.number);
+  for (const interrupt of event.interrupts) addInterrupt(state.interrupts, interrupt);
+}
+
+/** The outcome lists the run's interrupts in full, so one that a custom event announced without naming it is among them. */
+function dropUnnamed(state: FoldState, run: number): void {
+  for (const { id } of state.unnamedInterrupts.filter((interrupt) => interrupt.run === run)) {
+    const at = state.interrupts.findIndex((interrupt) => interrupt.id === id && interrupt.toolCallId === undefined);
+    if (at >= 0) state.interrupts.splice(at, 1);
+  }
+}
+
+function cancelRun(state: FoldState): void {
+  const run = currentRun(state);
+  if (!run || run.ending !== undefined) return;
+  closeOpen(state, 'cut');
+  run.cancelled = true;
+}
+
+/** The first failure is final. */
+function breakRun(state: FoldState, event: RunFailed): void {
+  const run = currentRun(state);
+  if (!run || run.ending === 'run_error') return;
+  closeOpen(state, 'cut');
+  failRun(run, event);
+}

@@ -1,0 +1,93 @@
+import type { ToolCall } from '../conversation/message.ts';
+import type { HeldMessage } from './held-message.ts';
+import { parseToolArguments } from './tool-arguments.ts';
+
+/**
+ * A tool call while its exchange is being read. `open`: arguments may follow. `ended`: TOOL_CALL_END was seen, or the
+ * call came whole. `implied`: the run finished without it. `cut`: the stream or the run broke off first.
+ */
+export interface HeldCall {
+  readonly id: string;
+  /** Absent while nothing has named it. */
+  name: string | undefined;
+  /** The assistant message it stands on. */
+  owner: HeldMessage;
+  phase: 'open' | 'ended' | 'implied' | 'cut';
+  /** Number of the run whose TOOL_CALL_START announced it; absent when it is known from elsewhere. */
+  announcedIn?: number;
+  /** It was announced again in a later run: the next arguments begin anew. */
+  restarts: boolean;
+  /** The arguments stand in full: what is sent after them is dropped. */
+  settled: boolean;
+  /** Length of the arguments when the call was announced a second time while they were being sent. */
+  announcedAgainAt?: number;
+  /** Made up for a result that nobody announced a call for. */
+  readonly synthetic: boolean;
+  chunked: boolean;
+  /** Arguments as text, in pieces. */
+  argumentTexts: string[];
+  /** Arguments that are known without their text, from an interrupt. */
+  knownArguments?: ToolCall['args'];
+  parsed?: ToolCall['args'];
+  /** Index of the event that ended or last changed the arguments; absent when only the request had them. */
+  changedAt?: number;
+  /** Epoch milliseconds, as are the next two. */
+  startedAt?: number;
+  endedAt?: number;
+  answeredAt?: number;
+}
+
+export const newCall = (parts: Pick<HeldCall, 'id' | 'name' | 'owner' | 'phase'> & Partial<HeldCall>): HeldCall => ({
+  restarts: false,
+  settled: false,
+  synthetic: false,
+  chunked: false,
+  argumentTexts: [],
+  ...parts,
+});
+
+/** Joins the pieces once, however often it is asked. */
+export function argumentText(call: HeldCall): string {
+  if (call.argumentTexts.length > 1) call.argumentTexts = [call.argumentTexts.join('')];
+  return call.argumentTexts[0] ?? '';
+}
+
+export function setArguments(call: HeldCall, text: string): void {
+  call.argumentTexts = text === '' ? [] : [text];
+  delete call.parsed;
+}
+
+export function appendArguments(call: HeldCall, delta: string): void {
+  call.argumentTexts.push(delta);
+  delete call.parsed;
+}
+
+export function parsedArguments(call: HeldCall): ToolCall['args'] {
+  if (call.argumentTexts.length === 0 && call.knownArguments) return call.knownArguments;
+  call.parsed ??= parseToolArguments(argumentText(call));
+  return call.parsed;
+}
+
+/**
+ * Ends the arguments. Whole ones are settled. Arguments that were sent twice, because the call was announced twice, are
+ * cut back to the first; the result says so.
+ */
+export function settleArguments(call: HeldCall): 'as_sent' | 'cut_back' {
+  call.restarts = false;
+  const text = argumentText(call);
+  const firstLength = call.announcedAgainAt;
+  delete call.announcedAgainAt;
+  call.settled = text !== '' && !isUnparsed(call);
+  if (call.settled || firstLength === undefined || firstLength === 0 || firstLength === text.length) return 'as_sent';
+  setArguments(call, text.slice(0, firstLength));
+  call.settled = !isUnparsed(call);
+  if (call.settled) return 'cut_back';
+  setArguments(call, text);
+  return 'as_sent';
+}
+
+/** The arguments' text is not a JSON object. */
+export function isUnparsed(call: HeldCall): boolean {
+  const args = parsedArguments(call);
+  return Object.keys(args).length === 1 && args.unparsed !== undefined && args.unparsed === argumentText(call);
+}

@@ -1,0 +1,96 @@
+import { type HeldCall, newCall } from './held-call.ts';
+import { type HeldMessage, newMessage } from './held-message.ts';
+import type { WireMessage, WireToolCall } from './wire-message.ts';
+
+/**
+ * The messages of one exchange while it is read, in order. Appending, and placing a result behind its caller, cost the
+ * same however long the conversation is: tool messages hang on the message they follow, so nothing is ever shifted.
+ */
+export interface HeldMessages {
+  /** Tool messages before any other message. */
+  leading: HeldMessage[];
+  /** Every message that is not a tool's. */
+  heads: HeldMessage[];
+  /** By id and by every id that a snapshot replaced. Without tool messages: some producers give all results one id. */
+  readonly byId: Map<string, HeldMessage>;
+  readonly calls: Map<string, HeldCall>;
+  /** Tool messages by the call they answer. */
+  readonly results: Map<string, HeldMessage[]>;
+  /** Ids of tool, reasoning and activity messages: a tool call never hangs on one of them. */
+  readonly otherIds: Set<string>;
+}
+
+export const createHeldMessages = (): HeldMessages => ({
+  leading: [],
+  heads: [],
+  byId: new Map(),
+  calls: new Map(),
+  results: new Map(),
+  otherIds: new Set(),
+});
+
+/** All messages in order. */
+export const inOrder = (held: HeldMessages): HeldMessage[] => [
+  ...held.leading,
+  ...held.heads.flatMap((head) => (head.results.length > 0 ? [head, ...head.results] : [head])),
+];
+
+/** Puts a message at the end. */
+export function append(held: HeldMessages, message: HeldMessage): HeldMessage {
+  if (message.role === 'tool') {
+    (held.heads.at(-1)?.results ?? held.leading).push(message);
+  } else held.heads.push(message);
+  index(held, message);
+  return message;
+}
+
+/** Puts a tool message behind the assistant message that made the call, after the results that stand there. */
+export function appendResult(held: HeldMessages, caller: HeldMessage, message: HeldMessage): void {
+  caller.results.push(message);
+  index(held, message);
+}
+
+/** Puts `messages` in place of all that is held. */
+export function replaceAll(held: HeldMessages, messages: readonly HeldMessage[]): void {
+  held.leading = [];
+  held.heads = [];
+  held.results.clear();
+  for (const message of messages) {
+    message.results = [];
+    append(held, message);
+  }
+}
+
+function index(held: HeldMessages, message: HeldMessage): void {
+  if (message.role === 'tool') {
+    held.otherIds.add(message.id);
+    const results = held.results.get(message.toolCallId);
+    if (results) results.push(message);
+    else held.results.set(message.toolCallId, [message]);
+  } else if (!held.byId.has(message.id)) held.byId.set(message.id, message);
+}
+
+/** A message as the request or a snapshot states it, with its calls; not yet in any order. */
+export function fromWire(held: HeldMessages, wire: WireMessage, fromRequest: boolean): HeldMessage {
+  const { role, id, text, attachments, toolCallId, error, subagent } = wire;
+  const message = newMessage({
+    role,
+    id,
+    knownText: text,
+    attachments,
+    toolCallId,
+    fromRequest,
+    ...(error === undefined ? {} : { error }),
+    ...(subagent === undefined ? {} : { subagent }),
+  });
+  message.calls = wire.calls.map((call) => callFromWire(held, call, message));
+  return message;
+}
+
+/** A call that came whole. It becomes the one known under its id, unless there is one. */
+export function callFromWire(held: HeldMessages, wire: WireToolCall, owner: HeldMessage): HeldCall {
+  const argumentTexts = wire.arguments === '' ? [] : [wire.arguments];
+  const call = newCall({ id: wire.id, name: wire.name, owner, phase: 'ended', argumentTexts });
+  if (!held.calls.has(call.id)) held.calls.set(call.id, call);
+  return call;
+}

@@ -1,0 +1,51 @@
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../lib/json.ts';
+import type { Interrupt } from './exchange.ts';
+import { readLeniently } from './lenient.ts';
+
+/** Interrupts of a RUN_FINISHED outcome (AG-UI 1.0). */
+export function readInterrupts(value: JsonValue | undefined): Interrupt[] {
+  const items: readonly JsonValue[] = Array.isArray(value) ? value : isJsonObject(value) ? [value] : [];
+  return items.flatMap((item, index) => (isJsonObject(item) ? readInterrupt(item, `interrupt-${index + 1}`) : []));
+}
+
+/**
+ * The interrupt of a CUSTOM `on_interrupt` event (LangGraph, Mastra), whose value is JSON, often as text. `fallbackId`
+ * names one that carries no id.
+ */
+export function readCustomInterrupt(value: JsonValue | undefined, fallbackId: string): Interrupt {
+  const payload = typeof value === 'string' ? parseJson(value) : value;
+  return isJsonObject(payload) ? readInterrupt(payload, fallbackId) : { id: fallbackId };
+}
+
+function readInterrupt(item: JsonObject, fallbackId: string): Interrupt {
+  const fields = readLeniently(item, () => {});
+  const id = fields.id ?? fields.interruptId;
+  const toolCallId = typeof fields.toolCallId === 'string' ? fields.toolCallId : undefined;
+  const call = describedCall(fields);
+  return {
+    id: typeof id === 'string' ? id : (toolCallId ?? fallbackId),
+    ...(toolCallId === undefined ? {} : { toolCallId }),
+    ...(typeof call?.toolName === 'string' ? { toolName: call.toolName } : {}),
+    ...(isJsonObject(call?.args) ? { args: call.args } : {}),
+  };
+}
+
+/** Where the name of the interrupted call stands: beside the id, in `metadata`, or in `metadata.<framework>`. */
+function describedCall(fields: JsonObject): JsonObject | undefined {
+  const metadata = isJsonObject(fields.metadata) ? fields.metadata : {};
+  return [fields, metadata, ...Object.values(metadata)]
+    .filter(isJsonObject)
+    .map((place) => readLeniently(place, () => {}))
+    .find((place) => typeof place.toolName === 'string');
+}
+
+/**
+ * Adds an interrupt to those that are known. One call interrupts once, however many events say so: Mastra announces it
+ * both as CUSTOM and in the outcome; the outcome's id is the one a resume names.
+ */
+export function addInterrupt(known: Interrupt[], interrupt: Interrupt): void {
+  const { id, toolCallId } = interrupt;
+  const at = known.findIndex((held) => held.id === id || (toolCallId !== undefined && held.toolCallId === toolCallId));
+  if (at < 0) known.push(interrupt);
+  else known[at] = { ...known[at], ...interrupt };
+}

@@ -1,0 +1,69 @@
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+
+/** What was unusual about an object that could be read all the same. */
+export type Leniency = 'null_optional' | 'snake_case';
+
+/** Fields whose value may be any JSON, null included. */
+const MAY_BE_NULL = new Set(['snapshot', 'value', 'event', 'result', 'state', 'payload']);
+
+const CAMEL_CASE_OF = new Map(
+  [
+    'threadId',
+    'runId',
+    'parentRunId',
+    'protocolVersion',
+    'rawEvent',
+    'messageId',
+    'parentMessageId',
+    'toolCallId',
+    'toolCallName',
+    'toolCalls',
+    'toolName',
+    'subagentRunId',
+    'parentSubagentRunId',
+    'parentToolCallId',
+    'stepName',
+    'activityType',
+    'entityId',
+    'encryptedValue',
+    'mimeType',
+    'interruptId',
+    'forwardedProps',
+    'pendingToolCallIds',
+    'inputTokens',
+    'outputTokens',
+    'totalTokens',
+    'reasoningTokens',
+    'cachedInputTokens',
+    'cacheWriteInputTokens',
+  ].map((name) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), name]),
+);
+
+/**
+ * The object as AG-UI 1.0 would have written it: members that are null are absent, names in snake_case are in camelCase.
+ * Real servers send both (.NET serialises nulls; some Python servers leave the aliases out). Only this level is read.
+ */
+export function readLeniently(object: JsonObject, note: (leniency: Leniency) => void): JsonObject {
+  if (!needsRepair(object)) return object;
+  const repaired: Record<string, JsonValue> = {};
+  for (const [key, value] of Object.entries(object)) {
+    if (value === null) {
+      if (!MAY_BE_NULL.has(key)) note('null_optional');
+      continue;
+    }
+    const name = CAMEL_CASE_OF.get(key);
+    if (name === undefined) repaired[key] = value;
+    else if (object[name] === undefined || object[name] === null) {
+      note('snake_case');
+      repaired[name] = value;
+    }
+  }
+  return repaired;
+}
+
+function needsRepair(object: JsonObject): boolean {
+  for (const key in object) {
+    if (object[key] === null || (key.includes('_') && CAMEL_CASE_OF.has(key))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,153 @@
+import { parseJson } from '../lib/json.ts';
+import type { Capture, ChunkArrival } from './capture.ts';
+import { type ContentEnd, decodeContent, type Slice, SLICE_BYTES } from './decode-content.ts';
+import type { Ending, Exchange, Timing } from './exchange.ts';
+import { createFold, type Fold, type Folded, holdsEvents } from './fold.ts';
+import { exchangeKind, readRunRequest, type RunRequest } from './input.ts';
+import { openStreamReader, type StreamFormat } from './read-stream.ts';
+import { sumUsage } from './usage.ts';
+
+/** Bounds of what is read of one exchange. Past one, reading stops and a finding says so. */
+export interface ReadBounds {
+  /** Largest event. */
+  readonly maxEventBytes: number;
+  /** Most bytes of one body after its Content-Encoding was undone. */
+  readonly maxDecodedBytes: number;
+}
+
+/**
+ * Reads what the tap copied. Other work gets its turn in between, so a large capture does not hold up the streams that
+ * are being forwarded. Never rejects over what the bytes say.
+ *
+ * @returns undefined when the exchange is none of AG-UI.
+ */
+export async function readCapture(capture: Capture, bounds: ReadBounds): Promise<Exchange | undefined> {
+  const request = await readRequest(capture, bounds);
+  const format = streamFormat(capture.response?.contentType ?? '');
+  if (!format && !(request?.isExplicit && hasFailed(capture))) return undefined;
+
+  const isReplay = exchangeKind(capture.path, request, true) === 'replay';
+  const fold = createFold({
+    threadId: request?.threadId ?? '',
+    // A replay brings the runs it replays, under their own ids.
+    runId: isReplay ? '' : (request?.runId ?? ''),
+    messages: request?.messages ?? [],
+    interrupts: request?.interrupts ?? [],
+  });
+  const reading = format && (await readResponse(capture, format, fold, bounds));
+  if (capture.truncated || reading === 'stopped') fold.note('truncated_tap', '');
+  if (reading === 'undecodable') fold.note('undecodable', capture.response?.contentEncoding ?? '');
+
+  // A refusal is not expected to hold a run, and what was not read is not missing.
+  const isWhole = reading === 'complete' && !capture.truncated && !isErrorStatus(capture);
+  const folded = fold.finish(capture.transport === 'complete' && !isWhole ? 'unread' : capture.transport);
+  if (!request?.isExplicit && !holdsEvents(folded)) return undefined;
+  return toExchange(capture, request, folded);
+}
+
+function streamFormat(contentType: string): StreamFormat | undefined {
+  switch (contentType.split(';', 1)[0]?.trim().toLowerCase()) {
+    case 'text/event-stream':
+      return 'sse';
+    case 'application/vnd.ag-ui.event+proto':
+      return 'protobuf';
+    default:
+      return undefined;
+  }
+}
+
+const isErrorStatus = (capture: Capture): boolean => (capture.response?.status ?? 0) >= 400;
+
+const hasFailed = (capture: Capture): boolean =>
+  capture.response === undefined || capture.transport !== 'complete' || isErrorStatus(capture);
+
+async function readRequest(capture: Capture, bounds: ReadBounds): Promise<RunRequest | undefined> {
+  const { body, contentEncoding } = capture.request;
+  if (body === undefined) return undefined;
+  const pieces: Uint8Array[] = [];
+  let room = bounds.maxDecodedBytes;
+  const end = await decodeContent(contentEncoding, [{ bytes: body }], ({ bytes }) => {
+    room -= bytes.length;
+    pieces.push(bytes);
+    return room >= 0;
+  });
+  return end === 'complete' ? readRunRequest(parseJson(Buffer.concat(pieces).toString('utf8'))) : undefined;
+}
+
+async function readResponse(
+  capture: Capture,
+  format: StreamFormat,
+  fold: Fold,
+  bounds: ReadBounds,
+): Promise<ContentEnd> {
+  if (!capture.response) return 'complete';
+  const { body, chunks, contentEncoding } = capture.response;
+  const reader = await openStreamReader(format, fold, bounds);
+  let room = bounds.maxDecodedBytes;
+  const end = await decodeContent(contentEncoding, slicesOf(body, chunks), ({ bytes, at }) => {
+    reader.push(room < bytes.length ? bytes.subarray(0, room) : bytes, at);
+    room -= bytes.length;
+    return room >= 0 && !reader.hasStopped();
+  });
+  // What a bound cut off is not the stream's last event.
+  if (end === 'complete' && !capture.truncated) reader.end();
+  return reader.hasStopped() ? 'stopped' : end;
+}
+
+/** The body in pieces that are worth a turn of the event loop at most, each with its arrival. */
+function* slicesOf(body: Uint8Array, chunks: readonly ChunkArrival[]): Generator<Slice> {
+  // Bytes before the first arrival that was written down have none.
+  const pieces = [{ offset: 0 }, ...chunks];
+  for (const [index, { offset, ...arrival }] of pieces.entries()) {
+    const end = Math.min(pieces[index + 1]?.offset ?? body.length, body.length);
+    for (let start = offset; start < end; start += SLICE_BYTES) {
+      yield { bytes: body.subarray(start, Math.min(start + SLICE_BYTES, end)), ...arrival };
+    }
+  }
+}
+
+function toExchange(capture: Capture, request: RunRequest | undefined, folded: Folded): Exchange {
+  const { agent, tenant, path, response, trace } = capture;
+  const kind = exchangeKind(path, request, folded.output.length > 0);
+  const usage = sumUsage(folded.runs.map((run) => run.usage));
+  return {
+    kind,
+    agent,
+    ...(tenant === undefined ? {} : { tenant }),
+    threadId: request?.threadId || (folded.runs[0]?.threadId ?? ''),
+    runId: request?.runId || (folded.runs[0]?.runId ?? ''),
+    runs: folded.runs,
+    input: folded.input,
+    output: folded.output,
+    messages: folded.messages,
+    ending: endingOf(capture, folded),
+    ...(response === undefined ? {} : { status: response.status }),
+    // A replay raises interrupts that may long have been answered.
+    interrupts: kind === 'replay' ? [] : folded.interrupts,
+    resumes: request?.resumes ?? false,
+    findings: folded.findings,
+    ...(folded.findingsDropped > 0 ? { findingsDropped: folded.findingsDropped } : {}),
+    eventCounts: folded.eventCounts,
+    toolCalls: folded.toolCalls,
+    timing: timingOf(capture, folded),
+    ...(usage ? { usage } : {}),
+    trace,
+  };
+}
+
+function endingOf(capture: Capture, folded: Folded): Ending {
+  if (capture.transport === 'client_aborted') return 'client_aborted';
+  if (!capture.response) return 'upstream_error';
+  return isErrorStatus(capture) ? 'http_error' : folded.ending;
+}
+
+function timingOf(capture: Capture, { firstEventAt, firstContentAt }: Folded): Timing {
+  const firstByteAt = capture.response?.chunks[0]?.at;
+  return {
+    startedAt: capture.startedAt,
+    ...(firstByteAt === undefined ? {} : { firstByteAt }),
+    ...(firstEventAt === undefined ? {} : { firstEventAt }),
+    ...(firstContentAt === undefined ? {} : { firstContentAt }),
+    endedAt: capture.endedAt,
+  };
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { readRunRequest } from '../../src/agui/input.ts';
+
+describe('readRunRequest', () => {
+  it('reads camelCase and snake_case alike', () => {
+    const camel = readRunRequest({
+      threadId: 't',
+      runId: 'r',
+      messages: [{ id: 'x', role: 'tool', toolCallId: 'c1', content: 'ok' }],
+      forwardedProps: { command: { resume: true } },
+    });
+    const snake = readRunRequest({
+      thread_id: 't',
+      run_id: 'r',
+      messages: [{ id: 'x', role: 'tool', tool_call_id: 'c1', content: 'ok' }],
+      forwarded_props: { command: { resume: true } },
+    });
+    expect(camel).toMatchObject({ threadId: 't', runId: 'r', resumes: true, messages: [{ toolCallId: 'c1' }] });
+    expect(snake).toEqual(camel);
+  });
+
+  it('takes RunAgentInput out of the single-route envelope', () => {
+    const body = { method: 'agent/run', params: { agentId: 'a' }, body: { threadId: 't', messages: [] } };
+    expect(readRunRequest(body)).toMatchObject({ threadId: 't', method: 'agent/run' });
+  });
+
+  it('leaves ids that are not said empty', () => {
+    expect(readRunRequest({ messages: [{ role: 'user', content: 'hi' }] })).toMatchObject({ threadId: '', runId: '' });
+    expect(readRunRequest({ threadId: 't', runId: null, messages: null })).toMatchObject({ threadId: 't', runId: '' });
+  });
+
+  it('derives ids of messages from what they say, so that the same history has the same ids', () => {
+    const first = readRunRequest({ messages: [{ role: 'user', content: 'hi' }] });
+    const second = readRunRequest({
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: 'ho' },
+      ],
+    });
+    expect(second?.messages[0]?.id).toBe(first?.messages[0]?.id);
+    expect(second?.messages[1]?.id).not.toBe(first?.messages[0]?.id);
+  });
+
+  it.each([
+    [
+      [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ],
+      'ab',
+      [],
+    ],
+    [
+      [{ type: 'image', source: { type: 'data', value: 'AAAAAA==', mimeType: 'image/png' } }],
+      '',
+      [{ type: 'image', mimeType: 'image/png', bytes: 4 }],
+    ],
+    [
+      [{ type: 'document', source: { type: 'url', value: 'https://a.test/b.pdf', mimeType: 'application/pdf' } }],
+      '',
+      [{ type: 'document', mimeType: 'application/pdf' }],
+    ],
+    [
+      [{ type: 'binary', mimeType: 'audio/wav', data: 'AAAA' }],
+      '',
+      [{ type: 'binary', mimeType: 'audio/wav', bytes: 3 }],
+    ],
+    [['a', { type: 'text', text: 'b' }], 'ab', []],
+    [{ note: 'x' }, '{"note":"x"}', []],
+    [null, '', []],
+  ])('reads the content %j', (content, text, attachments) => {
+    const request = readRunRequest({ messages: [{ id: 'u1', role: 'user', content }] });
+    expect(request?.messages).toMatchObject([{ text, attachments }]);
+  });
+
+  it('reads calls whose name and arguments stand beside the id', () => {
+    const toolCalls = [{ id: 'c1', name: 'tides', args: { port: 'Oban' } }];
+    expect(readRunRequest({ messages: [{ id: 'm', role: 'assistant', toolCalls }] })?.messages).toMatchObject([
+      { calls: [{ id: 'c1', name: 'tides', arguments: '{"port":"Oban"}' }] },
+    ]);
+  });
+
+  it.each([
+    [{ resume: [{ interruptId: 'i', status: 'resolved' }] }, true],
+    [{ resume: [] }, false],
+    [{ forwardedProps: { command: { resume: 'yes' } } }, true],
+    [{ forwardedProps: { command: {} } }, false],
+    [{}, false],
+  ])('sees whether %j answers an interrupt', (more, resumes) => {
+    expect(readRunRequest({ threadId: 't', messages: [], ...more })?.resumes).toBe(resumes);
+  });
+
+  it('learns the name of the interrupted call from a legacy resume', () => {
+    const interruptEvent = JSON.stringify({ toolCallId: 'c1', toolName: 'book', args: { berth: 7 } });
+    const request = readRunRequest({ threadId: 't', forwardedProps: { command: { resume: 'ok', interruptEvent } } });
+    expect(request?.interrupts).toEqual([{ id: 'c1', toolCallId: 'c1', toolName: 'book', args: { berth: 7 } }]);
+  });
+
+  it('is explicit about AG-UI when it names a thread', () => {
+    expect(readRunRequest({ threadId: 't', messages: [] })?.isExplicit).toBe(true);
+    expect(readRunRequest({ model: 'x', messages: [] })?.isExplicit).toBe(false);
+    expect(readRunRequest([])).toBeUndefined();
+    expect(readRunRequest(undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import {
+  call,
+  callStart,
+  args,
+  callEnd,
+  findingsOf,
+  foldRun,
+  result,
+  say,
+  sketch,
+  snapshot,
+  text,
+  textEnd,
+  textStart,
+} from './streams.ts';
+
+const user = (id: string, content: string) => ({ id, role: 'user', content });
+const assistant = (id: string, content: string) => ({ id, role: 'assistant', content });
+const caller = (id: string, content: string, calls: Readonly<Record<string, string>>) => ({
+  ...assistant(id, content),
+  toolCalls: Object.entries(calls).map(([callId, json]) => ({
+    id: callId,
+    type: 'function',
+    function: { name: 'tides', arguments: json },
+  })),
+});
+
+describe('a snapshot', () => {
+  it('replaces what it holds under the same id', () => {
+    const folded = foldRun([...say('m1', 'Low at four.'), snapshot(assistant('m1', 'Low at five.'))]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "Low at five."']);
+  });
+
+  it('keeps and marks what it leaves out, where it stood, once', () => {
+    const folded = foldRun([
+      ...say('m1', 'One.'),
+      ...say('m2', 'Two.'),
+      ...say('m3', 'Three.'),
+      snapshot(assistant('m1', 'One.'), assistant('m3', 'Three.'), user('u1', 'More?')),
+      snapshot(assistant('m1', 'One.'), assistant('m3', 'Three.'), user('u1', 'More?')),
+    ]);
+    expect(sketch(folded)).toEqual([
+      'assistant m1 | "One."',
+      'assistant m2 | "Two." | omitted',
+      'assistant m3 | "Three."',
+      'user u1 | "More?"',
+    ]);
+    expect(findingsOf(folded)).toEqual(['snapshot_omits 10 m2']);
+  });
+
+  it('unmarks what a later one holds again', () => {
+    const folded = foldRun([...say('m1', 'One.'), snapshot(), snapshot(assistant('m1', 'One.'))]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "One."']);
+  });
+
+  it('decides the order', () => {
+    const folded = foldRun([
+      ...say('m1', 'One.'),
+      ...say('m2', 'Two.'),
+      snapshot(user('u1', 'Count.'), assistant('m2', 'Two.'), assistant('m1', 'One.')),
+    ]);
+    expect(sketch(folded)).toEqual(['user u1 | "Count."', 'assistant m2 | "Two."', 'assistant m1 | "One."']);
+  });
+
+  it('knows messages by their text when their ids differ, and takes its own ids over', () => {
+    const request = { threadId: 'thread', messages: [user('u1', 'Count.')] };
+    const folded = foldRun(
+      [
+        ...say('m1', 'One.'),
+        ...say('m2', 'One.'),
+        snapshot(user('x0', 'Count.'), assistant('x1', 'One.'), assistant('x2', 'One.')),
+      ],
+      request,
+    );
+    expect(sketch(folded)).toEqual(['user x0 | "Count."', 'assistant x1 | "One."', 'assistant x2 | "One."']);
+    expect(folded.findings).toEqual([]);
+  });
+
+  it('lets the stream go on under the id it replaced', () => {
+    const folded = foldRun([
+      textStart('m1'),
+      text('m1', 'Low '),
+      snapshot(assistant('x1', 'Low ')),
+      text('m1', 'at four.'),
+      textEnd('m1'),
+    ]);
+    expect(sketch(folded)).toEqual(['assistant x1 | "Low at four."']);
+    expect(folded.findings).toEqual([]);
+  });
+
+  it('gathers calls that were streamed apart, with their results', () => {
+    const folded = foldRun([
+      ...call('c1', '{"n":1}'),
+      ...call('c2', '{"n":2}'),
+      result('c1', 'one'),
+      result('c2', 'two'),
+      snapshot(
+        caller('x1', '', { c1: '{"n":1}', c2: '{"n":2}' }),
+        { id: 't1', role: 'tool', toolCallId: 'c1', content: 'one' },
+        { id: 't2', role: 'tool', toolCallId: 'c2', content: 'two' },
+      ),
+      ...say('m1', 'Done.'),
+    ]);
+    expect(sketch(folded)).toEqual([
+      'assistant x1 | "" | tides({"n":1}) answered | tides({"n":2}) answered',
+      'tool t1 | "one" | for c1',
+      'tool t2 | "two" | for c2',
+      'assistant m1 | "Done."',
+    ]);
+    expect(folded.findings).toEqual([]);
+  });
+
+  it('keeps text and calls that were streamed and that it has nowhere', () => {
+    const folded = foldRun([
+      ...say('m1', 'Looking.'),
+      ...call('c1', '{"n":1}', { parentMessageId: 'm1' }),
+      ...call('c2', '{"n":2}', { parentMessageId: 'm1' }),
+      snapshot({ id: 'm1', role: 'assistant', toolCalls: caller('', '', { c2: '' }).toolCalls }),
+    ]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "Looking." | tides({"n":2}) complete | tides({"n":1}) complete']);
+  });
+
+  it('in the midst of arguments is continued by them', () => {
+    const folded = foldRun([
+      callStart('c1'),
+      args('c1', '{"n"'),
+      snapshot(caller('c1', '', { c1: '{"n"' })),
+      args('c1', ':1}'),
+      callEnd('c1'),
+    ]);
+    expect(sketch(folded)).toEqual(['assistant c1 | "" | tides({"n":1}) complete']);
+  });
+
+  it('takes a result that follows it as the one it holds', () => {
+    const folded = foldRun([
+      ...call('c1'),
+      snapshot(caller('c1', '', { c1: '{}' }), { id: 't1', role: 'tool', toolCallId: 'c1', content: 'one' }),
+      result('c1', 'one'),
+    ]);
+    expect(sketch(folded).slice(1)).toEqual(['tool t1 | "one" | for c1']);
+  });
+
+  it('leaves out what is no message, with a finding', () => {
+    const folded = foldRun([
+      snapshot({ id: 'z', role: 'robot', content: 'beep' }, user('u1', 'Hi.')),
+      { type: 'MESSAGES_SNAPSHOT', messages: 'none' },
+    ]);
+    expect(sketch(folded)).toEqual(['user u1 | "Hi."']);
+    expect(findingsOf(folded)).toEqual(['malformed_event 1 z', 'malformed_event 2 messages']);
+  });
+
+  it('says what the arguments are that are no JSON object', () => {
+    const folded = foldRun([snapshot(caller('m1', '', { c1: 'oops' }))]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "" | tides({"unparsed":"oops"}) complete']);
+    expect(findingsOf(folded)).toEqual(['unparsed_arguments 1 c1']);
+  });
+
+  it('changes nothing of what is the same', () => {
+    const request = { threadId: 'thread', messages: [user('u1', 'Count.'), caller('m1', 'One.', { c1: '{}' })] };
+    const folded = foldRun([snapshot(user('u1', 'Count.'), caller('m1', 'One.', { c1: '{}' }))], request);
+    expect(folded.output).toEqual([]);
+  });
+});
