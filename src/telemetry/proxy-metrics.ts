@@ -1,4 +1,3 @@
-import type { Capture } from '../agui/capture.ts';
 import type { Exchange } from '../agui/exchange.ts';
 import { FINDING_CODES, type FindingCode } from '../agui/findings.ts';
 import type { ProxiedRequest, RequestEnd } from '../proxy/observer.ts';
@@ -37,8 +36,8 @@ export interface ProxyMetrics {
   requestEnded(request: ProxiedRequest, end: RequestEnd, exchange?: Exchange): void;
   /** What the stream of one exchange held. */
   recordExchange(exchange: Exchange): void;
-  /** Counts the bytes that were forwarded without being copied because the tap reached a bound. */
-  recordTeeDrop(end: RequestEnd, capture: Capture): void;
+  /** Bytes that were forwarded without being copied because the tap reached a bound. */
+  recordTeeDrop(bytes: number): void;
 }
 
 export function createProxyMetrics(
@@ -157,11 +156,7 @@ export function createProxyMetrics(
         toolCalls.inc({ ...labels, tool: tools.of(call.name), outcome: toolCallState(call) });
       }
     },
-    recordTeeDrop(end, { truncated, request, response }) {
-      if (!truncated) return;
-      const requestBytes = request.body === undefined ? end.requestBytes : 0;
-      teeDropped.inc({}, requestBytes + Math.max(0, end.responseBytes - (response?.body.byteLength ?? 0)));
-    },
+    recordTeeDrop: (bytes) => teeDropped.inc({}, bytes),
   };
 }
 

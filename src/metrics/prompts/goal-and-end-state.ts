@@ -16,17 +16,19 @@ State what the user was after as it stands at the end.
   when there are several. A detail that the user corrected counts in its last form.
 - A wish that the user replaced by another is out; only the new one counts. A user who gives up, runs out of patience or
   goes elsewhere because the wish was not met has replaced nothing: the wish stands.
-- A question that the user asked on the way and that was answered belongs to the goal as well; there is no need to
-  belabour it.
+- A question that the user asked on the way belongs to the goal as well, unless the user dropped it for something else
+  before it was answered; there is no need to belabour it.
+- An offer that the user accepts settles the detail it is about. Write a preference ("ideally", "if possible") as a
+  preference.
 - Leave out a request that the assistant was right to decline: it lies outside what this assistant is there for, or doing
   it would be unsafe, unlawful or dishonest. What the assistant is there for shows in the list of its topics where one is
   given, else in its instructions and its tools, and its own word about its limits is a claim like any other. A request
   that lies inside that and was declined all the same stays in the goal. A request outside of it that the assistant went
-  along with stays out too, unless nothing else was asked for. If everything the user asked for was rightly declined,
-  write that as the goal: "a request that was right to decline:" and the request.
+  along with stays out too. If nothing else was asked for, write "only this, which lies outside what the assistant is there
+  for:" or "only this, which is not safe, lawful or honest:" and the request.
 - If the user wants to speak to a person, reaching a person who deals with the matter is the goal.
 - Greetings, small talk, thanks, praise, complaints and remarks to a reviewer ask for nothing. If nothing else is there,
-  user_goal is the empty string "", with no word of explanation.
+  user_goal is the empty string "", with no word of explanation, and end_state says in one sentence what took place.
 
 # end_state
 
@@ -41,11 +43,15 @@ that shows it, like "(turn 7)".
 - After several attempts the last result counts; a failure that was made good is no failure.
 - Explanations, advice, texts and figures are delivered when they stand in an assistant turn. Say whether they answer the
   question that was asked or another one, whether they are complete, and whether they agree with the data that the tools
-  returned. An answer drawn from the wrong data (another branch, account, day) does not answer the question.
+  returned. An answer drawn from the wrong data (another branch, account, day) does not answer the question. A statement on
+  which no result says anything is neither confirmed nor contradicted; unless it claims a deed, it counts as delivered. If
+  the assistant corrected itself, its last word counts.
 - If the conversation ends on a question of the assistant that the user did not answer, on a refusal, on an admitted
   failure, with the user giving up, or on a step that awaits approval, say which, and that nothing more happened.
 - On a hand-over to a person: say whether the user wanted one, whether a person took over or a queue was all there was, and
   whether the assistant had what it needed to do the job itself.
+- If the record does not let you check a relative date ("next week"), take the day that the assistant used.
+- Say nothing of requests that are left out of user_goal.
 - Do not use the user's satisfaction or anger as a sign of what happened, in either direction. A user who reports a fact
   ("I am in", "it opens") gives evidence of that fact.
 

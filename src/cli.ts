@@ -1,0 +1,100 @@
+#!/usr/bin/env node
+import { type Command, type CommandIo, EXIT, type ExitStatus, UsageError } from './commands/command.ts';
+import { packageVersion } from './lib/version.ts';
+
+interface Entry {
+  readonly summary: string;
+  /** Loaded only when it is called for: `collect --help` must not pay for what `serve` needs. */
+  readonly load: () => Promise<Command>;
+}
+
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  serve: {
+    summary: 'run the sidecar (default)',
+    load: async () => (await import('./commands/serve.ts')).serve,
+  },
+  check: {
+    summary: 'check configuration, agents, judge and exporter',
+    load: async () => (await import('./commands/check.ts')).check,
+  },
+  collect: {
+    summary: 'read a captured AG-UI stream and print its messages',
+    load: async () => (await import('./commands/collect.ts')).collect,
+  },
+  score: {
+    summary: 'score conversations: JSON lines in, verdicts out',
+    load: async () => (await import('./commands/score.ts')).score,
+  },
+  config: {
+    summary: 'print the effective configuration or its JSON Schema',
+    load: async () => (await import('./commands/config.ts')).config,
+  },
+};
+
+const HELP = `agui-sidecar: a transparent sidecar proxy for AG-UI agents that judges what passes through it
+
+Usage: agui-sidecar [COMMAND] [OPTIONS]
+
+Commands:
+${Object.entries(COMMANDS)
+  .map(([name, { summary }]) => `  ${name.padEnd(9)} ${summary}`)
+  .join('\n')}
+
+Options:
+  --help     help on a command, with an example
+  --version  print the version
+
+Example:
+  AGENT_URL=http://localhost:8000 agui-sidecar serve
+`;
+
+async function main(args: readonly string[], io: CommandIo): Promise<ExitStatus> {
+  const [first = 'serve', ...rest] = args;
+  if (first === '--help' || first === '-h' || first === 'help') return print(io, HELP);
+  if (first === '--version' || first === '-v') return print(io, `${packageVersion()}\n`);
+  // Options without a command belong to the default one.
+  const [name, commandArgs] = first.startsWith('-') ? ['serve', args] : [first, rest];
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!entry) {
+    throw new UsageError(`unknown command "${name}"; expected one of ${Object.keys(COMMANDS).join(', ')}. Try --help.`);
+  }
+  const command = await entry.load();
+  if (commandArgs.includes('--help') || commandArgs.includes('-h')) return print(io, command.help);
+  return command.run(commandArgs, io);
+}
+
+function print(io: CommandIo, text: string): ExitStatus {
+  io.stdout.write(text);
+  return EXIT.done;
+}
+
+/** Aborts at the first Ctrl-C or SIGTERM; the second one ends the process at once. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(name === 'SIGINT' ? 130 : 143);
+      controller.abort(new Error(`${name} received`));
+    });
+  }
+  return controller.signal;
+}
+
+// A reader that closes its end early (`| head`) has what it wanted.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  throw error;
+});
+
+const { stdin, stdout, stderr, env } = process;
+try {
+  process.exitCode = await main(process.argv.slice(2), { stdin, stdout, stderr, env, signal: interruption() });
+} catch (error) {
+  if (error instanceof UsageError) {
+    stderr.write(`agui-sidecar: ${error.message}\n`);
+    process.exitCode = EXIT.usage;
+  } else {
+    stderr.write(`agui-sidecar: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exitCode = EXIT.failed;
+  }
+}

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { CONFIG_OPTIONS, loadConfig } from '../config/load.ts';
+import { formatProblems } from '../config/problem.ts';
+import { type Command, EXIT, UsageError } from './command.ts';
+import { parseArguments } from './parse-arguments.ts';
+
+const HELP = `Runs the sidecar: forwards every request to the agent, judges a sample of the conversations.
+
+Usage: agui-sidecar serve [--config FILE] [--set SETTING=VALUE]... [--no-worker]
+
+Options:
+  --config FILE        a YAML file; environment variables are stronger than it
+  --set SETTING=VALUE  one setting, like sampling.rate=0.5; stronger than everything else
+  --no-worker          proxy, measure and trace, but judge nothing
+
+The first Ctrl-C or SIGTERM lets open streams end within shutdown.grace; the second one ends the process at once.
+
+Example:
+  AGENT_URL=http://localhost:8000 OPENAI_API_KEY=... agui-sidecar serve
+`;
+
+/** The sidecar itself. */
+export const serve: Command = {
+  help: HELP,
+  async run(args, { env, signal }) {
+    const { values } = parseArguments({
+      args: [...args],
+      options: { ...CONFIG_OPTIONS, 'no-worker': { type: 'boolean' } },
+    });
+    const loaded = await loadConfig(values, env);
+    if (!loaded.ok) throw new UsageError(formatProblems(loaded.problems));
+    const { config } = loaded;
+
+    const [{ startSidecar }, { createLog }] = await Promise.all([import('../main.ts'), import('../telemetry/log.ts')]);
+    const log = createLog(config.log);
+    const sidecar = await startSidecar(config, { log, worker: values['no-worker'] !== true });
+    log.info(
+      { proxy: `${config.listen.host}:${sidecar.proxyPort}`, admin: `${config.admin.host}:${sidecar.adminPort}` },
+      'ready',
+    );
+    if (config.judge.kind === 'off') {
+      log.warn(
+        'no judge is configured: nothing is judged. Set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of yours.',
+      );
+    }
+
+    if (!signal.aborted) await once(signal, 'abort');
+    log.info({ graceMs: config.shutdown.graceMs }, 'stopping: open streams may end, new connections are refused');
+    await sidecar.stop();
+    log.info('stopped');
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,126 @@
+import { propagation, trace } from '@opentelemetry/api';
+import { createAdminApp } from './admin/app.ts';
+import { startAdminListener } from './admin/listener.ts';
+import { metricsRoute } from './admin/metrics-route.ts';
+import { probes, type Readiness } from './admin/probes.ts';
+import { EVENT_TYPES } from './agui/read-event.ts';
+import type { Config } from './config/config.ts';
+import { configuredMetrics, createEvaluation, openJudge } from './evaluation.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { packageVersion } from './lib/version.ts';
+import { createObserver } from './observation.ts';
+import { createProxyServer } from './proxy/server.ts';
+import type { Logger } from './telemetry/log.ts';
+import { createPrometheus } from './telemetry/prometheus.ts';
+import { createRunSpans } from './telemetry/run-span.ts';
+
+export interface Sidecar {
+  readonly proxyPort: number;
+  readonly adminPort: number;
+  /** Lets open streams and queued jobs end within the configured grace, then stops. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface SidecarOptions {
+  readonly log: Logger;
+  readonly clock?: Clock;
+  /** False: proxy, measure and trace, but judge nothing. Default true. */
+  readonly worker?: boolean;
+}
+
+/** Builds the sidecar from a configuration and starts it. Resolves when it is ready for traffic. */
+export async function startSidecar(config: Config, options: SidecarOptions): Promise<Sidecar> {
+  const { log, clock = systemClock, worker = true } = options;
+  const version = packageVersion();
+  let readiness: Readiness = 'starting';
+  let spansQueued = () => 0;
+
+  // Void until the SDK has registered itself below; the client's own trace headers pass until then.
+  const tracer = trace.getTracerProvider().getTracer('agui-sidecar', version);
+  const judge = worker ? await openJudge(config.judge) : undefined;
+  const metrics = configuredMetrics(config);
+  const prometheus = createPrometheus({
+    agents: [...metrics].map(([name, all]) => ({
+      name,
+      metrics: all.map(({ metric, params }) => {
+        const judgeModel = metric.evaluator === 'llm' ? (judge?.model ?? '') : '';
+        return { name: metric.name, judgeModel, evaluatorVersion: metric.version(params, judgeModel) };
+      }),
+    })),
+    eventTypes: EVENT_TYPES,
+    queue: () => evaluation.store.stats(),
+    spanQueueLength: () => spansQueued(),
+    build: { version, revision: process.env['REVISION'] ?? 'unknown' },
+    onRefused: (series, value) => log.error({ series, value }, 'a value that no series can take was refused'),
+  });
+  const evaluation = createEvaluation(config, {
+    metrics,
+    ...(judge && { judge }),
+    prometheus,
+    tracer,
+    clock,
+    log,
+  });
+
+  const observer = createObserver({
+    runSpans: createRunSpans({ tracer, propagation, ...runSpanOptions(config) }),
+    prometheus,
+    store: evaluation.store,
+    bounds: { maxEventBytes: config.tap.maxEventBytes, maxDecodedBytes: config.tap.maxExchangeBytes },
+    log,
+  });
+  const proxy = createProxyServer({
+    agents: config.agents,
+    observe: observer.observe,
+    tap: config.tap,
+    ...config.proxy,
+    ...config.conversation,
+    now: () => clock.now(),
+    onTapDropped: (bytes) => prometheus.recordTeeDrop(bytes),
+    onFault: (error) => log.error({ error }, 'an observer failed; the stream went on'),
+  });
+  const admin = await startAdminListener(
+    createAdminApp([metricsRoute(prometheus), probes(() => readiness)], (error) =>
+      log.error({ error }, 'admin failed'),
+    ),
+    config.admin,
+  );
+  const proxyPort = portOf(await proxy.listen(config.listen));
+
+  // Loading the SDK takes a second of this thread. The listeners stand already, so what comes in waits and is not refused;
+  // readiness says when it no longer does.
+  const { startTelemetry } = await import('./telemetry/sdk.ts');
+  const telemetry = startTelemetry({
+    serviceVersion: version,
+    log,
+    onSpans: (outcome, count) => prometheus.recordSpans(outcome, count),
+  });
+  spansQueued = () => telemetry.queueLength();
+  readiness = 'ready';
+
+  async function stop(): Promise<void> {
+    readiness = 'draining';
+    const deadline = clock.now() + config.shutdown.graceMs;
+    await proxy.close({ graceMs: config.shutdown.graceMs });
+    await observer.settled();
+    await evaluation.close(Math.max(LEAST_SCORING_GRACE_MS, deadline - clock.now()));
+    await telemetry.shutdown();
+    await admin.stop();
+  }
+
+  let stopping: Promise<void> | undefined;
+  return { proxyPort, adminPort: admin.port, stop: () => (stopping ??= stop()) };
+}
+
+/** Streams may have used up the grace; a judge that is about to answer gets this much. */
+const LEAST_SCORING_GRACE_MS = 1000;
+
+function runSpanOptions({ telemetry }: Config) {
+  const { providerName, trustIncomingTrace, toolSpans } = telemetry;
+  // `auto` is `on` as long as nothing tells whether the agent traces its tools itself.
+  return { providerName, trustIncomingTrace, toolSpans: toolSpans !== 'off' };
+}
+
+function portOf(address: { readonly port: number } | string): number {
+  return typeof address === 'string' ? 0 : address.port;
+}
