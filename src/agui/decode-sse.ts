@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 
 /** One SSE event that carries data. */
-export interface SseEvent {
+interface SseEvent {
   readonly data: string;
   /** The `event` field. */
   readonly name?: string;

@@ -41,11 +41,11 @@ export interface RunFailed {
 }
 
 /** A notice outside every schema. The run's terminal event may follow or not. */
-export interface RunCancelled {
+interface RunCancelled {
   readonly kind: 'run_cancelled';
 }
 
-export interface MessagesSnapshot {
+interface MessagesSnapshot {
   readonly kind: 'messages_snapshot';
   readonly messages: JsonValue | undefined;
 }
@@ -96,7 +96,7 @@ export interface CallResult {
   readonly content: Content;
 }
 
-export type SideEvent =
+type SideEvent =
   | { readonly kind: 'reasoning'; readonly id: string | undefined; readonly hasContent: boolean }
   | { readonly kind: 'reasoning_chunk'; readonly id: string | undefined }
   | { readonly kind: 'activity'; readonly id: string | undefined }

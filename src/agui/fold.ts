@@ -50,7 +50,7 @@ export interface Fold {
   finish(end: StreamEnd): Folded;
 }
 
-export interface EventArrival {
+interface EventArrival {
   readonly sseName?: string;
   readonly arrivedAt?: number;
 }

@@ -45,20 +45,20 @@ const CAMEL_CASE_OF = new Map(
  */
 export function readLeniently(object: JsonObject, note: (leniency: Leniency) => void): JsonObject {
   if (!needsRepair(object)) return object;
-  const repaired: Record<string, JsonValue> = {};
+  const repaired: [name: string, value: JsonValue][] = [];
   for (const [key, value] of Object.entries(object)) {
     if (value === null) {
       if (!MAY_BE_NULL.has(key)) note('null_optional');
       continue;
     }
     const name = CAMEL_CASE_OF.get(key);
-    if (name === undefined) repaired[key] = value;
+    if (name === undefined) repaired.push([key, value]);
     else if (object[name] === undefined || object[name] === null) {
       note('snake_case');
-      repaired[name] = value;
+      repaired.push([name, value]);
     }
   }
-  return repaired;
+  return Object.fromEntries(repaired);
 }
 
 function needsRepair(object: JsonObject): boolean {

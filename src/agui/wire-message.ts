@@ -67,7 +67,7 @@ const TRANSCRIPT_ROLES: ReadonlySet<JsonValue | undefined> = new Set<Message['ro
   'tool',
 ]);
 
-export const isTranscriptRole = (role: JsonValue | undefined): role is Message['role'] => TRANSCRIPT_ROLES.has(role);
+const isTranscriptRole = (role: JsonValue | undefined): role is Message['role'] => TRANSCRIPT_ROLES.has(role);
 
 function readMessage(fields: JsonObject, role: Message['role'], note: NoteOddity): WireMessage {
   const content = readContent(fields.content);

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../lib/json.ts';
+import type { JsonArray, JsonObject, JsonValue } from '../lib/json.ts';
 import { arrayAt, objectAt, stringAt, unexpected } from './message-fields.ts';
 import type { Message, ToolCall, UnparsedArguments } from './message.ts';
 
@@ -8,7 +8,7 @@ export type RagasMessage =
   | { readonly type: 'ai'; readonly content: string; readonly tool_calls: readonly RagasToolCall[] | null }
   | { readonly type: 'tool'; readonly content: string };
 
-export interface RagasToolCall {
+interface RagasToolCall {
   readonly name: string;
   /** Arguments that were no JSON object stand as their text under `raw_args`. */
   readonly args: JsonObject;
@@ -72,7 +72,7 @@ const isUnparsed = (args: ToolCall['args']): args is UnparsedArguments =>
  *
  * @throws {MessageFormatError}
  */
-export function fromRagasMessages(rows: readonly JsonValue[], path: string): Message[] {
+export function fromRagasMessages(rows: JsonArray, path: string): Message[] {
   const messages: Message[] = [];
   const callIds: string[] = [];
   let answers = 0;

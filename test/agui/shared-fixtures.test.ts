@@ -26,11 +26,11 @@ interface Expectation {
   readonly messageCount?: number;
 }
 
-const readJson = <T>(path: string): T => JSON.parse(readFileSync(new URL(path, SHARED_FIXTURES), 'utf8')) as T;
+const readJson = (path: string): unknown => JSON.parse(readFileSync(new URL(path, SHARED_FIXTURES), 'utf8'));
 
 describe.skipIf(!hasSharedFixtures)('shared collector streams', () => {
   const cases = hasSharedFixtures
-    ? ['designed', 'random'].flatMap((set) => readJson<CollectorCase[]>(`collector/${set}.json`))
+    ? ['designed', 'random'].flatMap((set) => readJson(`collector/${set}.json`) as CollectorCase[])
     : [];
 
   it.each(cases.map((made) => [made.name, made] as const))('%s', async (_, { events, client, ragas }) => {
@@ -38,7 +38,7 @@ describe.skipIf(!hasSharedFixtures)('shared collector streams', () => {
     expect(toRagasMessages(whole.messages)).toEqual(ragas);
     if (client) expect(fromCollector(whole.messages)).toEqual(fromReference(client));
     for (const { name, pieces } of waysToCut(encodeSse(events))) {
-      expect(await foldBytes(pieces), name).toEqual(whole);
+      expect({ way: name, folded: await foldBytes(pieces) }).toEqual({ way: name, folded: whole });
     }
   });
 });
@@ -48,14 +48,14 @@ describe.skipIf(!hasSharedFixtures)('shared conformance streams', () => {
     ? ['streams', 'streams-1.0', 'streams-draft'].flatMap((folder) =>
         readdirSync(new URL(`agui-conformance/${folder}/`, SHARED_FIXTURES))
           .filter((file) => file.endsWith('.json'))
-          .map((file) => [file, readJson<ConformanceCase>(`agui-conformance/${folder}/${file}`)] as const),
+          .map((file) => [file, readJson(`agui-conformance/${folder}/${file}`) as ConformanceCase] as const),
       )
     : [];
 
   it.each(cases)('%s', async (_, { stream, ...fixture }) => {
     const whole = fold(stream);
     for (const { name, pieces } of waysToCut(encodeSse(stream))) {
-      expect(await foldBytes(pieces), name).toEqual(whole);
+      expect({ way: name, folded: await foldBytes(pieces) }).toEqual({ way: name, folded: whole });
     }
     const expected = { ...fixture.expect, ...fixture.expectOverrides?.typescript };
     if (expected.outcome !== 'completed') return;

@@ -44,12 +44,12 @@ class StreamWriter {
     return `${prefix}${this.ids}`;
   }
 
-  emit(type: string, fields: JsonObject, lane: Lane = undefined): void {
+  emit(type: string, fields: JsonObject, lane?: Lane): void {
     this.events.push({ type, ...fields, ...(lane === undefined ? {} : { subagentRunId: lane }) });
   }
 
   /** Emits an event that ends what its lane assembles from chunks. */
-  emitClosing(type: string, fields: JsonObject, lane: Lane = undefined): void {
+  emitClosing(type: string, fields: JsonObject, lane?: Lane): void {
     this.closeChunks(lane);
     this.emit(type, fields, lane);
   }

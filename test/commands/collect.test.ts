@@ -2,29 +2,17 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { collect } from '../../src/commands/collect.ts';
 import { UsageError } from '../../src/commands/command.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/agui/${name}`, import.meta.url));
 
-async function run(args: readonly string[], stdin: Uint8Array | string = '') {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const signal = new AbortController().signal;
-  const status = await collect.run(args, {
-    stdin: Readable.from([Buffer.from(stdin)]),
-    stdout,
-    stderr,
-    env: {},
-    signal,
-  });
-  const written = (stream: PassThrough): string => String(stream.read() ?? '');
-  return { status, stdout: written(stdout), stderr: written(stderr) };
-}
+const run = (args: readonly string[], stdin?: string) =>
+  runCommand(collect, args, stdin === undefined ? {} : { stdin });
 
 describe('collect', () => {
   let folder: string;
@@ -48,7 +36,7 @@ describe('collect', () => {
   });
 
   it('reads standard input without a file, or for -', async () => {
-    const sse = await readFile(fixture('berth.sse'));
+    const sse = await readFile(fixture('berth.sse'), 'utf8');
     const { stdout } = await run([], sse);
     expect(JSON.parse(stdout)).toMatchObject({ messages: [{ id: 'a-1' }, { id: 't-1' }, { id: 'a-2' }] });
     expect((await run(['-'], sse)).stdout).toBe(stdout);
@@ -72,7 +60,7 @@ describe('collect', () => {
       'text',
       [],
       '\nHello there\n',
-      'standard input, read as sse: line 2 is "Hello there"; expected lines such as data: {"type"',
+      'input, read as sse: line 2 is "Hello there"; expected lines such as data: {"type"',
     ],
     [
       'JSON lines',
@@ -109,11 +97,19 @@ describe('collect', () => {
       Buffer.from([0, 0]),
       'it has 2 bytes; a frame begins with 4 for its length',
     ],
-  ])('fails on %s and says what it found', async (_, args, stdin, message) => {
-    const { status, stdout, stderr } = await run(args, stdin);
+  ])('fails on %s and says what it found', async (_, args, content, message) => {
+    const path = join(folder, 'input');
+    await writeFile(path, content);
+    const { status, stdout, stderr } = await run([path, ...args]);
     expect(status).toBe(1);
     expect(stdout).toBe('');
     expect(stderr).toContain(message);
+  });
+
+  it('names standard input when that is what holds no event', async () => {
+    const { status, stderr } = await run([], 'Hello');
+    expect(status).toBe(1);
+    expect(stderr).toContain('no AG-UI event in standard input, read as sse: line 1 is "Hello"');
   });
 
   it.each<[readonly string[], string]>([

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export interface ServeProcess extends AsyncDisposable {
+  /** Where clients talk to it. */
+  readonly url: string;
+  readonly adminUrl: string;
+  /** Log lines so far, parsed. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  signal(name: NodeJS.Signals): void;
+  /** Resolves with the exit status. */
+  readonly exited: Promise<number | null>;
+  /** The text form of the metrics, scraped until `isEnough` says so. */
+  scrape(isEnough: (metrics: Metrics) => boolean): Promise<Metrics>;
+}
+
+export interface Metrics {
+  readonly text: string;
+  /** Sum of all series of `name` whose labels hold all of `labels`. */
+  sum(name: string, labels?: Readonly<Record<string, string>>): number;
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Runs `agui-sidecar serve` as a user would, on free ports, with nothing of this process's environment but PATH. */
+export async function startServe(env: Readonly<Record<string, string>>): Promise<ServeProcess> {
+  const child = spawn(process.execPath, ['src/cli.ts', 'serve'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', ADMIN_HOST: '127.0.0.1', ADMIN_PORT: '0', ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exited = once(child, 'close').then(([status]: (number | null)[]) => status ?? null);
+  const log: Record<string, unknown>[] = [];
+  const ready = Promise.withResolvers<{ readonly proxy: string; readonly admin: string }>();
+  createInterface(child.stderr).on('line', (line) => {
+    const entry: Record<string, unknown> = line.startsWith('{') ? JSON.parse(line) : { msg: line };
+    log.push(entry);
+    if (entry['msg'] === 'ready') ready.resolve({ proxy: String(entry['proxy']), admin: String(entry['admin']) });
+  });
+  void exited.then((status) => ready.reject(new Error(`serve ended with ${status}: ${JSON.stringify(log)}`)));
+
+  const { proxy, admin } = await ready.promise;
+  const adminUrl = `http://${admin}`;
+  return {
+    url: `http://${proxy}`,
+    adminUrl,
+    log,
+    exited,
+    signal: (name) => child.kill(name),
+    async scrape(isEnough) {
+      for (;;) {
+        const response = await fetch(`${adminUrl}/metrics`);
+        const metrics = readMetrics(await response.text());
+        if (isEnough(metrics)) return metrics;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+function readMetrics(text: string): Metrics {
+  const samples = text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => /^(?<name>[a-z_]+)(?:\{(?<labels>.*)\})? (?<value>\S+)/u.exec(line)?.groups);
+  return {
+    text,
+    sum: (name, labels = {}) =>
+      samples
+        .filter((sample) => sample?.['name'] === name)
+        .filter((sample) =>
+          Object.entries(labels).every(([key, value]) => sample?.['labels']?.includes(`${key}="${value}"`)),
+        )
+        .reduce((total, sample) => total + Number(sample?.['value']), 0),
+  };
+}
