@@ -24,11 +24,10 @@ export async function bench(): Promise<void> {
     load('calls with results', scale, 'calls', 625 * scale),
     load('snapshots that grow by a message', scale, 'snapshots', 25 * scale),
   ]);
-  await read(loads[0] as Load);
-
   const rows = [];
   for (const item of loads.toSorted((one, other) => one.name.localeCompare(other.name) || one.scale - other.scale)) {
-    const ms = await read(item);
+    // The best of several: other work on the machine only ever makes it slower.
+    const ms = Math.min(await read(item), await read(item), await read(item));
     rows.push({
       stream: item.name,
       events: item.events,

@@ -15,7 +15,7 @@ export interface Conversation {
 }
 
 /** A message, or the answer to what the agent asked approval for. */
-export type UserTurn = { readonly say: string } | { readonly approve: boolean };
+type UserTurn = { readonly say: string } | { readonly approve: boolean };
 
 /** A score, or none because the metric says nothing about such a conversation. */
 export type ExpectedScore = number | 'not_applicable';
@@ -23,7 +23,7 @@ export type ExpectedScore = number | 'not_applicable';
 /**
  * What becomes of the conversation. `waiting`: it waits for a person and is not closed by a short silence.
  */
-export type Expected =
+type Expected =
   | { readonly kind: 'judged'; readonly goal: ExpectedScore; readonly topics: ExpectedScore }
   | { readonly kind: 'waiting' };
 

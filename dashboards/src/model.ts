@@ -79,7 +79,7 @@ interface IntervalVariable {
   readonly options: readonly { readonly text: string; readonly value: string; readonly selected: boolean }[];
 }
 
-export interface GridPosition {
+interface GridPosition {
   readonly x: number;
   readonly y: number;
   readonly w: number;

@@ -8,7 +8,7 @@ export type Query = Omit<Target, 'refId' | 'datasource'>;
 
 /** The data source variables of every dashboard. */
 export const PROMETHEUS: DataSource = { type: 'prometheus', uid: '${datasource}' };
-export const TEMPO: DataSource = { type: 'tempo', uid: '${tempo}' };
+const TEMPO: DataSource = { type: 'tempo', uid: '${tempo}' };
 
 interface Common {
   readonly title: string;

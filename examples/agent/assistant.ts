@@ -4,7 +4,7 @@ import type { ToolOutcome, ToolUse } from './harbour.ts';
  * One thing the assistant does. It uses tools in parallel when it names several, and ends its turn when it asks for
  * approval: the answer comes in the next run.
  */
-export type Step =
+type Step =
   | { readonly kind: 'say'; readonly text: string }
   | { readonly kind: 'use'; readonly tools: readonly ToolUse[] }
   | { readonly kind: 'ask_approval'; readonly tool: ToolUse; readonly question: string }

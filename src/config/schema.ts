@@ -56,7 +56,12 @@ export const SETTINGS = {
     secret: true,
     help: 'Key for the endpoint. Setting it turns judging on.',
   },
-  'judge.timeout': { env: 'JUDGE_TIMEOUT', type: duration(), default: '60s', help: 'Deadline of one judge request.' },
+  'judge.timeout': {
+    env: 'JUDGE_TIMEOUT',
+    type: duration({ maximumDays: 1 }),
+    default: '60s',
+    help: 'Deadline of one judge request.',
+  },
   'judge.retries': {
     env: 'JUDGE_RETRIES',
     type: wholeNumber(0, 10),

@@ -16,7 +16,7 @@ export interface ValueType<T> {
 
 /** Longer delays overflow Node's timers, which would then fire at once. */
 const MAX_TIMER_DAYS = 24;
-const MAX_TIMER_MS = MAX_TIMER_DAYS * 86_400_000;
+const DAY_MS = 86_400_000;
 
 export function wholeNumber(minimum: number, maximum: number): ValueType<number> {
   return {
@@ -50,12 +50,12 @@ export function oneOf<const T extends string>(...values: readonly T[]): ValueTyp
   return { expected: `one of ${values.join(', ')}`, reads: z.enum(values), editor: { enum: values } };
 }
 
-/** Milliseconds. `zero`: whether `0s` makes sense. */
-export function duration({ zero = false } = {}): ValueType<number> {
+/** Milliseconds. `zero`: whether `0s` makes sense. `maximumDays`: at most what a Node timer takes. */
+export function duration({ zero = false, maximumDays = MAX_TIMER_DAYS } = {}): ValueType<number> {
   const minimumMs = zero ? 0 : 1;
   return {
-    expected: `a duration with a unit (ms, s, m, h, d) from ${zero ? '0s' : '1ms'} to ${MAX_TIMER_DAYS}d, such as 30s or 15m`,
-    reads: quantity(parseDuration, minimumMs, MAX_TIMER_MS),
+    expected: `a duration with a unit (ms, s, m, h, d) from ${zero ? '0s' : '1ms'} to ${maximumDays}d, such as 30s or 15m`,
+    reads: quantity(parseDuration, minimumMs, maximumDays * DAY_MS),
     editor: { type: 'string', pattern: String.raw`^\d+(\.\d+)? ?(ms|s|m|h|d)$` },
   };
 }

@@ -33,7 +33,7 @@ export function toRagasMessages(messages: readonly Message[]): RagasMessage[] {
         if (turn && turn.text !== '' && message.text !== '') endTurn();
         turn ??= { text: '', calls: [] };
         turn.text ||= message.text;
-        turn.calls.push(...calls);
+        for (const call of calls) turn.calls.push(call);
         break;
       }
       case 'user':
