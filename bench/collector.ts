@@ -15,7 +15,7 @@ const SLICE_BYTES = 16 * 1024;
  * Prints how many events a second the collector folds, from bytes, for streams that grow in the number of their
  * messages, the length of one text and the length of one call's arguments.
  */
-export async function bench(): Promise<void> {
+export async function benchCollector(): Promise<void> {
   const scales = [1, 4, 16];
   const loads = scales.flatMap((scale) => [
     load('messages of 5 deltas', scale, 'messages', 625 * scale),

@@ -4,6 +4,7 @@
  */
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   proxy: async () => (await import('./proxy.ts')).benchProxy(),
+  collector: async () => (await import('./collector.ts')).benchCollector(),
 };
 
 const [name = ''] = process.argv.slice(2);

@@ -8,7 +8,7 @@ import type { AssistantMessage, Message } from './message.ts';
  * message before it is aligned to the held neighbour. Each held message is used once. A user message whose id is held
  * but whose text differs is an edit and is not aligned.
  *
- * @returns for each claimed message the index of its held message, `-1` for a new one, or {@link REPEATED}.
+ * @returns for each claimed message the index of its held message, `-1` for a new one, less for one to be left out.
  */
 export function alignHistory(held: readonly Message[], claimed: readonly Message[]): number[] {
   const index = new HeldIndex(held);
@@ -30,8 +30,8 @@ export function alignHistory(held: readonly Message[], claimed: readonly Message
   return aligned;
 }
 
-/** Marks a claimed message that repeats a stretch of history under new ids (some converters strip the ids). */
-export const REPEATED = -2;
+/** Stands for a claimed message that repeats a stretch of history under new ids (some converters strip the ids). */
+const REPEATED = -2;
 
 class HeldIndex {
   readonly #held: readonly Message[];

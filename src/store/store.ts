@@ -7,7 +7,7 @@ import type { ScoringJob } from '../scoring/scorecard.ts';
 /** Does one job. Rejects only when `signal` aborts. */
 export type Work = (job: ScoringJob, signal: AbortSignal) => Promise<void>;
 
-export interface StoreStats {
+interface StoreStats {
   /** Threads that have not closed yet. */
   readonly openThreads: number;
   /** Jobs that wait. */

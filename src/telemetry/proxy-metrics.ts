@@ -156,7 +156,7 @@ export function createProxyMetrics(
         toolCalls.inc({ ...labels, tool: tools.of(call.name), outcome: toolCallState(call) });
       }
     },
-    recordTeeDrop: (bytes) => teeDropped.inc({}, bytes),
+    recordTeeDrop: (dropped) => teeDropped.inc({}, dropped),
   };
 }
 

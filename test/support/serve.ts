@@ -16,10 +16,10 @@ export interface ServeProcess extends AsyncDisposable {
   scrape(isEnough: (metrics: Metrics) => boolean): Promise<Metrics>;
 }
 
-export interface Metrics {
+interface Metrics {
   readonly text: string;
   /** Sum of all series of `name` whose labels hold all of `labels`. */
-  sum(name: string, labels?: Readonly<Record<string, string>>): number;
+  readonly sum: (name: string, labels?: Readonly<Record<string, string>>) => number;
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
