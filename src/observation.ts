@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Capture } from './agui/capture.ts';
 import type { Exchange } from './agui/exchange.ts';
 import { readRunRequest } from './agui/input.ts';
 import { type ReadBounds, readCapture } from './agui/read-capture.ts';
 import type { ThreadKey } from './conversation/conversation.ts';
+import type { MergeKind } from './conversation/merge-runs.ts';
 import { parseJson } from './lib/json.ts';
 import type { Observe, ProxiedRequest, RequestEnd } from './proxy/observer.ts';
 import type { Store } from './store/store.ts';
@@ -49,8 +51,13 @@ export function createObserver({ runSpans, prometheus, store, bounds, log }: Obs
     const key = await begun;
     if (key) await store.runEnded(key);
     if (!exchange) return;
-    prometheus.recordExchange(exchange);
-    if (exchange.kind === 'run' && exchange.threadId !== '') await store.append(exchange);
+    const isReplay = exchange.kind === 'run' && (await append(exchange)) === 'replayed';
+    prometheus.recordExchange(isReplay ? { ...exchange, kind: 'replay' } : exchange);
+  }
+
+  /** An exchange in which nobody named a thread is a conversation of its own. */
+  function append(exchange: Exchange): Promise<MergeKind> {
+    return store.append(exchange.threadId === '' ? { ...exchange, threadId: randomUUID() } : exchange);
   }
 
   async function read(capture: Capture): Promise<Exchange | undefined> {

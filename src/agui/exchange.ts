@@ -20,9 +20,12 @@ export type Ending =
 
 /**
  * What an exchange is to its conversation. `replay`: a `/connect` or a re-sent run, compared and never counted again.
- * `auxiliary`: `suggest` and title runs. `probe`: a request with no messages that brought none.
+ * `auxiliary`: `suggest` and title runs. `probe`: a request with no messages that brought none. A closed list: it is the
+ * label `kind` of `agui_stream_exchanges_total`.
  */
-export type ExchangeKind = 'run' | 'replay' | 'auxiliary' | 'probe';
+export const EXCHANGE_KINDS = ['run', 'replay', 'auxiliary', 'probe'] as const;
+
+export type ExchangeKind = (typeof EXCHANGE_KINDS)[number];
 
 /** Token counts of one run, summed over the models it used. Absent is not zero. */
 export interface TokenUsage {

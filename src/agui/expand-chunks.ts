@@ -30,6 +30,8 @@ const PARENT = '';
 export function createChunkExpander(emit: Emit, onFault: (id: string) => void): ChunkExpander {
   const lanes = new Map<string, Pending>();
   const byId = new Map<string, Pending>();
+  const byKind: Readonly<Record<Kind, Set<Pending>>> = { text: new Set(), call: new Set(), reasoning: new Set() };
+  const latest: Partial<Record<Kind, Pending>> = {};
 
   const attributed = (lane: string): { subagent?: string } => (lane === PARENT ? {} : { subagent: lane });
   const idKey = (kind: Kind, id: string): string => `${kind}:${id}`;
@@ -37,6 +39,7 @@ export function createChunkExpander(emit: Emit, onFault: (id: string) => void): 
   const forget = (pending: Pending): void => {
     lanes.delete(pending.lane);
     byId.delete(idKey(pending.kind, pending.id));
+    byKind[pending.kind].delete(pending);
   };
 
   const closeLane = (lane: string): void => {
@@ -49,14 +52,15 @@ export function createChunkExpander(emit: Emit, onFault: (id: string) => void): 
 
   /** What was being written is cut off, not ended: the collector closes it as partial. */
   const dropLanes = (): void => {
-    lanes.clear();
-    byId.clear();
+    for (const pending of lanes.values()) forget(pending);
   };
 
   const open = (pending: Pending): void => {
     closeLane(pending.lane);
     lanes.set(pending.lane, pending);
     byId.set(idKey(pending.kind, pending.id), pending);
+    byKind[pending.kind].add(pending);
+    latest[pending.kind] = pending;
   };
 
   /** The stream that a chunk continues; undefined when it opens one. */
@@ -70,9 +74,10 @@ export function createChunkExpander(emit: Emit, onFault: (id: string) => void): 
     const own = lanes.get(tag ?? PARENT);
     if (own?.kind === kind) return own;
     if (tag !== undefined) return undefined;
-    const candidates = [...lanes.values()].filter((pending) => pending.kind === kind);
-    if (candidates.length > 1) onFault('');
-    return candidates.at(-1);
+    const candidates = byKind[kind];
+    if (candidates.size > 1) onFault('');
+    const newest = latest[kind];
+    return newest && candidates.has(newest) ? newest : candidates.values().next().value;
   };
 
   const checkRepeats = (pending: Pending, repeated: Readonly<Record<string, string | undefined>>): void => {

@@ -1,6 +1,14 @@
 import type { CallEvent, CallResult, CallStart } from './events.ts';
 import { currentRun, type FoldState, isLate, note } from './fold-state.ts';
-import { appendArguments, argumentText, type HeldCall, newCall, setArguments, settleArguments } from './held-call.ts';
+import {
+  appendArguments,
+  argumentText,
+  type HeldCall,
+  MAX_REPEATS,
+  newCall,
+  setArguments,
+  settleArguments,
+} from './held-call.ts';
 import { type HeldMessage, heldText, newMessage, setText } from './held-message.ts';
 import { append, appendResult } from './held-messages.ts';
 
@@ -40,7 +48,8 @@ function startCall(state: FoldState, event: CallStart, subagent: string | undefi
   if (known.announcedIn === run) {
     note(state, 'duplicate_start', id);
     known.name ??= event.name;
-    if (known.phase === 'open') known.announcedAgainAt ??= argumentText(known).length;
+    known.repeats += 1;
+    if (known.phase === 'open' && known.repeats <= MAX_REPEATS) known.announcedAgainAt ??= argumentText(known).length;
     openCall(state, known, run, event.chunked === true);
     return;
   }
@@ -150,7 +159,10 @@ function addResult(state: FoldState, event: CallResult, subagent: string | undef
 
   const earlier = state.held.results.get(callId) ?? [];
   const { text, attachments } = event.content;
-  const repeated = earlier.find((result) => result.resultOf !== run && (result.id === id || heldText(result) === text));
+  const ofThisRun = earlier.findIndex((held) => held.resultOf === run);
+  const repeated = earlier
+    .slice(0, ofThisRun < 0 ? earlier.length : ofThisRun)
+    .find((held) => held.id === id || heldText(held) === text);
   if (repeated) {
     // The result of an earlier run or of the request, said again.
     if (heldText(repeated) === text) return;

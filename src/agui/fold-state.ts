@@ -33,6 +33,10 @@ export interface FoldState {
   /** Those that a custom event announced without naming a call, by run. */
   readonly unnamedInterrupts: { readonly id: string; readonly run: number }[];
   readonly log: FindingLog;
+  /** Messages that snapshots were compared with, so far. */
+  snapshotWork: number;
+  /** A bound was reached: what follows is not applied. */
+  isExhausted: boolean;
   /** Index of the event at hand. */
   at: number;
   /** Its arrival in epoch milliseconds. */
@@ -51,6 +55,8 @@ export const createFoldState = (start: FoldStart): FoldState => ({
   interrupts: [],
   unnamedInterrupts: [],
   log: createFindingLog(),
+  snapshotWork: 0,
+  isExhausted: false,
   at: 0,
   arrivedAt: undefined,
 });

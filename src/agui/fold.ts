@@ -78,6 +78,7 @@ export function createFold(start: FoldStart = NOTHING_KNOWN): Fold {
 
   return {
     push: (value, { sseName, arrivedAt } = {}) => {
+      if (state.isExhausted) return;
       begin();
       state.arrivedAt = arrivedAt;
       const origin = sseName === undefined ? { at: state.at } : { at: state.at, sseName };
@@ -93,6 +94,7 @@ export function createFold(start: FoldStart = NOTHING_KNOWN): Fold {
       expander.push(event, state.at);
     },
     skip: (code, id) => {
+      if (state.isExhausted) return;
       begin();
       note(state, code, id);
     },
@@ -144,14 +146,9 @@ function apply(state: FoldState, event: StreamEvent): void {
     case 'call_result':
       applyCall(state, event, event.subagent);
       return;
-    case 'messages_snapshot': {
-      const { messages, sideIds } = readWireMessages(event.messages ?? null, (oddity, id) => note(state, oddity, id));
-      for (const id of sideIds) state.held.otherIds.add(id);
-      if (Array.isArray(event.messages)) {
-        mergeSnapshot(state.held, messages, { at: state.at, note: (code, id) => note(state, code, id) });
-      }
+    case 'messages_snapshot':
+      applySnapshot(state, event.messages);
       return;
-    }
     case 'interrupt': {
       const run = currentRun(state);
       if (run) run.interrupted = true;
@@ -168,6 +165,26 @@ function apply(state: FoldState, event: StreamEvent): void {
       return;
     default:
   }
+}
+
+/**
+ * Most messages that the snapshots of one stream may be compared with, in sum. A stream that repeats its transcript stays
+ * far below; tiny snapshots of a long conversation, over and over, would take minutes.
+ */
+const MAX_SNAPSHOT_WORK = 500_000;
+
+function applySnapshot(state: FoldState, value: JsonValue | undefined): void {
+  const { held } = state;
+  const { messages, sideIds } = readWireMessages(value ?? null, (oddity, id) => note(state, oddity, id));
+  for (const id of sideIds) held.otherIds.add(id);
+  if (!Array.isArray(value)) return;
+  state.snapshotWork += held.heads.length;
+  if (state.snapshotWork > MAX_SNAPSHOT_WORK) {
+    state.isExhausted = true;
+    note(state, 'truncated_tap', 'MESSAGES_SNAPSHOT');
+    return;
+  }
+  mergeSnapshot(held, messages, { at: state.at, note: (code, id) => note(state, code, id) });
 }
 
 /** After RUN_FINISHED a failure may still be reported, and after any end a new run may begin. */
@@ -191,7 +208,8 @@ function isContent(event: StreamEvent): boolean {
   }
 }
 
-function endRuns(state: FoldState, end: StreamEnd): { runs: Run[]; ending: Ending } {
+function endRuns(state: FoldState, streamEnd: StreamEnd): { runs: Run[]; ending: Ending } {
+  const end = state.isExhausted && streamEnd === 'complete' ? 'unread' : streamEnd;
   closeOpen(state, end === 'complete' ? 'cut' : 'unseen');
   const last = currentRun(state);
   const isCutOff = last?.ending === undefined && last?.cancelled !== true;

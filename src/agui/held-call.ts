@@ -21,6 +21,8 @@ export interface HeldCall {
   settled: boolean;
   /** Length of the arguments when the call was announced a second time while they were being sent. */
   announcedAgainAt?: number;
+  /** How often its own run announced it again. */
+  repeats: number;
   /** Made up for a result that nobody announced a call for. */
   readonly synthetic: boolean;
   chunked: boolean;
@@ -40,6 +42,7 @@ export interface HeldCall {
 export const newCall = (parts: Pick<HeldCall, 'id' | 'name' | 'owner' | 'phase'> & Partial<HeldCall>): HeldCall => ({
   restarts: false,
   settled: false,
+  repeats: 0,
   synthetic: false,
   chunked: false,
   argumentTexts: [],
@@ -68,12 +71,16 @@ export function parsedArguments(call: HeldCall): ToolCall['args'] {
   return call.parsed;
 }
 
+/** Announcements of a call beyond this many are not compared any more: each would cost as much as the arguments are long. */
+export const MAX_REPEATS = 16;
+
 /**
  * Ends the arguments. Whole ones are settled. Arguments that were sent twice, because the call was announced twice, are
  * cut back to the first; the result says so.
  */
 export function settleArguments(call: HeldCall): 'as_sent' | 'cut_back' {
   call.restarts = false;
+  if (call.repeats > MAX_REPEATS) return 'as_sent';
   const text = argumentText(call);
   const firstLength = call.announcedAgainAt;
   delete call.announcedAgainAt;

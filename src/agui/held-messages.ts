@@ -30,10 +30,14 @@ export const createHeldMessages = (): HeldMessages => ({
 });
 
 /** All messages in order. */
-export const inOrder = (held: HeldMessages): HeldMessage[] => [
-  ...held.leading,
-  ...held.heads.flatMap((head) => (head.results.length > 0 ? [head, ...head.results] : [head])),
-];
+export function inOrder(held: HeldMessages): HeldMessage[] {
+  const messages = held.leading.slice();
+  for (const head of held.heads) {
+    messages.push(head);
+    for (const result of head.results) messages.push(result);
+  }
+  return messages;
+}
 
 /** Puts a message at the end. */
 export function append(held: HeldMessages, message: HeldMessage): HeldMessage {
@@ -50,14 +54,15 @@ export function appendResult(held: HeldMessages, caller: HeldMessage, message: H
   index(held, message);
 }
 
-/** Puts `messages` in place of all that is held. */
+/** Puts `messages` in place of all that is held. Those that are new must be in `byId` already. */
 export function replaceAll(held: HeldMessages, messages: readonly HeldMessage[]): void {
   held.leading = [];
   held.heads = [];
   held.results.clear();
   for (const message of messages) {
-    message.results = [];
-    append(held, message);
+    if (message.results.length > 0) message.results = [];
+    if (message.role === 'tool') append(held, message);
+    else held.heads.push(message);
   }
 }
 

@@ -31,25 +31,27 @@ export function mergeSnapshot(held: HeldMessages, snapshot: readonly WireMessage
   });
 
   const stated = new Set(merged);
-  const omitted = new Set<HeldMessage>();
+  const absorbed = new Set<HeldMessage>();
   for (const message of before) {
     if (stated.has(message)) continue;
     const heir = absorber(message);
-    if (heir) held.byId.set(message.id, heir);
-    else omitted.add(message);
+    if (heir) {
+      absorbed.add(message);
+      held.byId.set(message.id, heir);
+    } else if (!message.snapshotOmits) {
+      context.note('snapshot_omits', message.id);
+      message.snapshotOmits = true;
+      message.changed = true;
+    }
+    if (message.calls.length > 0) message.calls = message.calls.filter(({ owner }) => owner === message);
   }
-  for (const message of omitted) {
-    if (!message.snapshotOmits) context.note('snapshot_omits', message.id);
-    message.calls = message.calls.filter(({ owner }) => owner === message);
-    message.snapshotOmits = true;
-    message.changed = true;
-  }
-  replaceAll(held, weave(before, merged, omitted));
+  replaceAll(held, weave(before, merged, stated, absorbed));
 }
 
 /** The message that has taken over all of an assistant message's calls, when it held nothing else. */
 function absorber(message: HeldMessage): HeldMessage | undefined {
   const owner = message.calls[0]?.owner;
+  if (owner === undefined || owner === message) return undefined;
   const isEmpty = !message.open && heldText(message) === '' && message.calls.every((call) => call.owner !== message);
   return isEmpty ? owner : undefined;
 }
@@ -187,18 +189,21 @@ function updateCall(call: HeldCall, wire: WireToolCall, at: number): void {
 function weave(
   before: readonly HeldMessage[],
   merged: readonly HeldMessage[],
-  omitted: ReadonlySet<HeldMessage>,
+  stated: ReadonlySet<HeldMessage>,
+  absorbed: ReadonlySet<HeldMessage>,
 ): HeldMessage[] {
-  const leading: HeldMessage[] = [];
+  const woven: HeldMessage[] = [];
   const following = new Map<HeldMessage, HeldMessage[]>();
-  const stated = new Set(merged);
-  let place = leading;
+  let place = woven;
   for (const message of before) {
-    if (omitted.has(message)) place.push(message);
-    else if (stated.has(message)) {
+    if (stated.has(message)) {
       place = [];
       following.set(message, place);
-    }
+    } else if (!absorbed.has(message)) place.push(message);
   }
-  return [...leading, ...merged.flatMap((message) => [message, ...(following.get(message) ?? [])])];
+  for (const message of merged) {
+    woven.push(message);
+    for (const omitted of following.get(message) ?? []) woven.push(omitted);
+  }
+  return woven;
 }

@@ -1,4 +1,4 @@
-import type { Exchange } from '../agui/exchange.ts';
+import { EXCHANGE_KINDS, type Exchange } from '../agui/exchange.ts';
 import { FINDING_CODES, type FindingCode } from '../agui/findings.ts';
 import type { ProxiedRequest, RequestEnd } from '../proxy/observer.ts';
 import { boundedLabel, combinations, type Instruments } from './instruments.ts';
@@ -94,6 +94,12 @@ export function createProxyMetrics(
     help: 'Body bytes forwarded, both ways together.',
     ...perAgent,
   });
+  const exchanges = instruments.counter({
+    name: METRIC.streamExchanges,
+    help: 'Exchanges that were read as AG-UI, by what they are to their conversation.',
+    labels: ['agent', 'kind'],
+    known: combinations({ agent: names, kind: EXCHANGE_KINDS }),
+  });
   const events = instruments.counter({
     name: METRIC.streamEvents,
     help: 'AG-UI events read, by type.',
@@ -140,6 +146,7 @@ export function createProxyMetrics(
     recordExchange(exchange) {
       const { timing, kind } = exchange;
       const labels = { agent: agent.of(exchange.agent) };
+      exchanges.inc({ ...labels, kind });
       streamDuration.observe(labels, secondsBetween(timing.startedAt, timing.endedAt));
       if (timing.firstEventAt !== undefined) {
         firstEvent.observe(labels, secondsBetween(timing.startedAt, timing.firstEventAt));

@@ -107,6 +107,7 @@ export const METRIC = {
   overhead: 'agui_proxy_overhead_seconds',
   activeStreams: 'agui_proxy_active_streams',
   bytes: 'agui_proxy_bytes_total',
+  streamExchanges: 'agui_stream_exchanges_total',
   streamEvents: 'agui_stream_events_total',
   streamParseErrors: 'agui_stream_parse_errors_total',
   teeDroppedBytes: 'agui_tee_dropped_bytes_total',
