@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { type Command, type CommandIo, EXIT, type ExitStatus, UsageError } from './commands/command.ts';
+import { ListenError } from './lib/listen-error.ts';
 import { packageVersion } from './lib/version.ts';
 
 interface Entry {
@@ -87,14 +88,16 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 const { stdin, stdout, stderr, env } = process;
-try {
-  process.exitCode = await main(process.argv.slice(2), { stdin, stdout, stderr, env, signal: interruption() });
-} catch (error) {
-  if (error instanceof UsageError) {
-    stderr.write(`agui-sidecar: ${error.message}\n`);
-    process.exitCode = EXIT.usage;
-  } else {
-    stderr.write(`agui-sidecar: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exitCode = EXIT.failed;
-  }
+
+function statusAfter(error: unknown): ExitStatus {
+  const isExplained = error instanceof UsageError || error instanceof ListenError;
+  const text = isExplained ? error.message.trimEnd() : error instanceof Error ? error.stack : String(error);
+  stderr.write(`agui-sidecar: ${text}\n`);
+  return error instanceof UsageError ? EXIT.usage : EXIT.failed;
 }
+
+const io: CommandIo = { stdin, stdout, stderr, env, signal: interruption() };
+const status = await main(process.argv.slice(2), io).catch(statusAfter);
+// Ends the process although something may still be open: an export to a collector that does not answer, a keep-alive
+// connection to a judge. What was written goes out first.
+stdout.write('', () => process.exit(status));

@@ -7,6 +7,7 @@ import { EVENT_TYPES } from './agui/read-event.ts';
 import type { Config } from './config/config.ts';
 import { configuredMetrics, createEvaluation, openJudge } from './evaluation.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import { ListenError } from './lib/listen-error.ts';
 import { packageVersion } from './lib/version.ts';
 import { createObserver } from './observation.ts';
 import { createProxyServer } from './proxy/server.ts';
@@ -28,7 +29,11 @@ export interface SidecarOptions {
   readonly worker?: boolean;
 }
 
-/** Builds the sidecar from a configuration and starts it. Resolves when it is ready for traffic. */
+/**
+ * Builds the sidecar from a configuration and starts it. Resolves when it is ready for traffic.
+ *
+ * @throws {ListenError} when a port cannot be had; nothing listens then.
+ */
 export async function startSidecar(config: Config, options: SidecarOptions): Promise<Sidecar> {
   const { log, clock = systemClock, worker = true } = options;
   const version = packageVersion();
@@ -85,7 +90,10 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     ),
     config.admin,
   );
-  const proxyPort = portOf(await proxy.listen(config.listen));
+  const bound = await proxy.listen(config.listen).catch(async (cause: unknown) => {
+    await admin.stop();
+    throw new ListenError('proxy', config.listen, 'set listen.port or PORT', cause);
+  });
 
   // Loading the SDK takes a second of this thread. The listeners stand already, so what comes in waits and is not refused;
   // readiness says when it no longer does.
@@ -109,7 +117,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
   }
 
   let stopping: Promise<void> | undefined;
-  return { proxyPort, adminPort: admin.port, stop: () => (stopping ??= stop()) };
+  return { proxyPort: portOf(bound), adminPort: admin.port, stop: () => (stopping ??= stop()) };
 }
 
 /** Streams may have used up the grace; a judge that is about to answer gets this much. */

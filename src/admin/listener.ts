@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { ListenError } from '../lib/listen-error.ts';
 
 export interface AdminListener extends AsyncDisposable {
   readonly port: number;
@@ -11,7 +12,7 @@ export interface AdminListener extends AsyncDisposable {
  * Serves `app` on a port of its own.
  *
  * @param address port 0 takes a free one.
- * @throws when the port cannot be had, saying which setting to change.
+ * @throws {ListenError} when the port cannot be had.
  */
 export async function startAdminListener(
   app: RequestListener,
@@ -22,10 +23,7 @@ export async function startAdminListener(
   try {
     await once(server, 'listening');
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`the admin listener cannot use ${host}:${port} (${reason}); set admin.port or ADMIN_PORT`, {
-      cause,
-    });
+    throw new ListenError('admin listener', { host, port }, 'set admin.port or ADMIN_PORT', cause);
   }
   const bound = server.address();
   let stopping: Promise<void> | undefined;

@@ -34,15 +34,15 @@ export const serve: Command = {
     const [{ startSidecar }, { createLog }] = await Promise.all([import('../main.ts'), import('../telemetry/log.ts')]);
     const log = createLog(config.log);
     const sidecar = await startSidecar(config, { log, worker: values['no-worker'] !== true });
-    log.info(
-      { proxy: `${config.listen.host}:${sidecar.proxyPort}`, admin: `${config.admin.host}:${sidecar.adminPort}` },
-      'ready',
-    );
     if (config.judge.kind === 'off') {
       log.warn(
         'no judge is configured: nothing is judged. Set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of yours.',
       );
     }
+    log.info(
+      { proxy: `${config.listen.host}:${sidecar.proxyPort}`, admin: `${config.admin.host}:${sidecar.adminPort}` },
+      'ready',
+    );
 
     if (!signal.aborted) await once(signal, 'abort');
     log.info({ graceMs: config.shutdown.graceMs }, 'stopping: open streams may end, new connections are refused');

@@ -161,4 +161,16 @@ describe('a snapshot', () => {
     const folded = foldRun([snapshot(user('u1', 'Count.'), caller('m1', 'One.', { c1: '{}' }))], request);
     expect(folded.output).toEqual([]);
   });
+
+  it('is not applied any more when many small ones of a long conversation would take minutes', () => {
+    const messages = Array.from({ length: 2000 }, (_, index) => user(`u${index}`, `${index}`));
+    const folded = foldRun(
+      Array.from({ length: 300 }, () => snapshot()),
+      { threadId: 'thread', messages },
+    );
+    expect(folded.messages).toHaveLength(2000);
+    expect(findingsOf(folded).at(-1)).toBe('truncated_tap 251 MESSAGES_SNAPSHOT');
+    expect(folded.ending).toBe('truncated');
+    expect(folded.findings.map(({ code }) => code)).not.toContain('no_terminal_event');
+  });
 });

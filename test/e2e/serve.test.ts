@@ -189,13 +189,24 @@ it('counts a judge that fails, and scores nothing', async () => {
   expect(metrics.sum('agui_eval_scores_total')).toBe(0);
 });
 
-it('proxies and counts without a judge, and accounts for open conversations when it stops', async () => {
+it('proxies without a judge, says that nothing is judged, and ends with status 0', async () => {
   await using agent = await startAgent();
   await using sidecar = await startServe({ AGENT_URL: agent.url, AGENT_NAME: 'harbour', OTEL_SDK_DISABLED: 'true' });
   expect(sidecar.log.map(({ msg }) => msg).join()).toContain('nothing is judged');
   await ask(sidecar.url, 't', 'When is high water?');
   sidecar.signal('SIGTERM');
   expect(await sidecar.exited).toBe(0);
+});
+
+it('says which port it cannot have, and ends', async () => {
+  await using agent = await startAgent();
+  const port = new URL(agent.url).port;
+  for (const setting of ['PORT', 'ADMIN_PORT']) {
+    const env = { AGENT_URL: 'http://127.0.0.1:9', [setting]: port, OTEL_SDK_DISABLED: 'true' };
+    await expect(startServe(env)).rejects.toThrow(
+      new RegExp(`ended with 1: .*127\\.0\\.0\\.1:${port}.*set .*${setting}`, 'u'),
+    );
+  }
 });
 
 describe('a configuration that does not hold', () => {
