@@ -101,6 +101,11 @@ function readCalls(values: readonly JsonValue[], messageId: string, note: NoteOd
   });
 }
 
+const DERIVED = 'derived-';
+
+/** True for an id that was made from a message's words because its sender gave none: equal words, equal id. */
+export const isDerivedId = (id: string): boolean => id.startsWith(DERIVED);
+
 /**
  * Ids for messages that came without one (thin clients send none): equal for equal messages at the same repetition, so a
  * client that sends its whole history again gets the same ids again.
@@ -114,6 +119,6 @@ function idDeriver(): (message: WireMessage) => string {
       .slice(0, 16);
     const repetition = (repetitions.get(hash) ?? 0) + 1;
     repetitions.set(hash, repetition);
-    return repetition === 1 ? `derived-${hash}` : `derived-${hash}-${repetition}`;
+    return `${DERIVED}${hash}${repetition === 1 ? '' : `-${repetition}`}`;
   };
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isDerivedId } from '../agui/wire-message.ts';
 import type { AssistantMessage, Message } from './message.ts';
 
 /**
@@ -51,7 +52,7 @@ class HeldIndex {
   }
 
   find(message: Message, previous: number): number {
-    const sameId = this.#byId.get(message.id);
+    const sameId = isDerivedId(message.id) ? undefined : this.#byId.get(message.id);
     if (sameId !== undefined && this.#fits(sameId, message)) {
       return isEdit(this.#held[sameId], message) ? -1 : sameId;
     }

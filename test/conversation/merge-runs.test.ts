@@ -48,6 +48,17 @@ describe('what the request claims of the history', () => {
     expect(merged(turn([yes], [a1]), turn([again], [a2])).ids).toEqual(['u1', 'a1', 'u9', 'a2']);
   });
 
+  it('takes words said twice for two turns when the client gives no ids', () => {
+    const yes = user('derived-1f2e', 'yes');
+    const { conversation } = merged(turn([yes], [a1]), turn([yes], [a2]));
+    expect(conversation.messages.map(({ text }) => text)).toEqual(['yes', a1.text, 'yes', a2.text]);
+  });
+
+  it('recognises the history of a client that gives no ids', () => {
+    const [first, copy] = [user('derived-1f2e', u1.text), assistant('derived-3c4d', a1.text)];
+    expect(merged(turn([first], [a1]), turn([first, copy, u2], [a2])).ids).toEqual([first.id, 'a1', 'u2', 'a2']);
+  });
+
   it('recognises copies by text and neighbour when a converter gives every message a new id', () => {
     const copies = [user('x1', u1.text), assistant('x2', ' At  14:20. '), u2];
     expect(merged(turn([u1], [a1]), turn(copies, [a2])).ids).toEqual(['u1', 'a1', 'u2', 'a2']);
