@@ -20,11 +20,13 @@ export function endsOnPendingCall(messages: readonly Message[]): boolean {
 }
 
 /**
- * Whether too little of the last run was seen for a judgement to be fair to the agent: the client left while it was
- * working, or the tap gave up.
+ * Whether too little is known for a judgement to be fair to the agent: the client left while it was working, the tap gave
+ * up, or the last run was refused (4xx: a wrong key, a full queue, a malformed request), so that the agent never had it.
  */
-export function isPartlySeen(conversation: Conversation): boolean {
-  return conversation.runs.at(-1)?.ending === 'client_aborted' || conversation.runs.some((run) => run.partlySeen);
+export function isPartlySeen({ runs }: Conversation): boolean {
+  const last = runs.at(-1);
+  const wasRefused = last?.ending === 'http_error' && (last.status ?? 0) < 500;
+  return last?.ending === 'client_aborted' || wasRefused || runs.some((run) => run.partlySeen);
 }
 
 export const hasUserTurn = (messages: readonly Message[]): boolean => messages.some(({ role }) => role === 'user');

@@ -12,6 +12,11 @@ export interface ThreadKey {
   readonly threadId: string;
 }
 
+/** The thread that something belongs to, when it names one. */
+export function threadKeyOf({ agent, tenant, threadId }: ThreadKey): ThreadKey {
+  return tenant === undefined ? { agent, threadId } : { agent, tenant, threadId };
+}
+
 /** A {@link ThreadKey} as one string; different keys never give the same one. */
 export function threadKeyText(key: ThreadKey): string {
   return JSON.stringify([key.agent, key.tenant ?? null, key.threadId]);
@@ -24,6 +29,8 @@ export interface ConversationRun {
   /** Epoch milliseconds. */
   readonly endedAt: number;
   readonly trace: SpanLink;
+  /** HTTP status of the agent's answer; absent when it never answered. */
+  readonly status?: number;
   /** The tap gave up or could not decode: what the run said is known in part only. */
   readonly partlySeen: boolean;
 }

@@ -5,10 +5,12 @@ import {
   type ConversationRun,
   RUN_LIMIT,
   SUPERSEDED_LIMIT,
+  threadKeyOf,
   type ThreadKey,
 } from './conversation.ts';
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from './message.ts';
-import { placeMessage } from './place-message.ts';
+import { UNKNOWN_TOOL } from '../agui/held-message.ts';
+import { Branch } from './branch.ts';
 
 /**
  * What an exchange was to its conversation. `appended`: the request's history was all that is held. `delta`: the request
@@ -28,7 +30,7 @@ export interface Merge {
  * @param held the thread's conversation so far; absent for its first exchange.
  */
 export function mergeExchange(held: Conversation | undefined, exchange: Exchange): Merge {
-  const conversation = held ?? emptyConversation(keyOf(exchange));
+  const conversation = held ?? emptyConversation(threadKeyOf(exchange));
   if (isReplay(conversation, exchange)) return { kind: 'replayed', conversation };
 
   const history = mergeHistory(conversation.messages, exchange);
@@ -51,23 +53,18 @@ export function mergeExchange(held: Conversation | undefined, exchange: Exchange
 }
 
 function withOutput(history: readonly Message[], exchange: Exchange): readonly Message[] {
-  const messages = [...history];
-  const answeredBefore = resultIds(messages);
+  const branch = new Branch(history);
+  const answeredBefore = resultIds(history);
   const inputIds = new Set(exchange.input.map((message) => message.id));
   for (const message of exchange.output) {
-    placeMessage(messages, message, {
+    branch.place(message, {
       // With the message's beginning at hand the collector has merged it already.
       supersedes: inputIds.has(message.id),
       // A result in a later run replaces the placeholder of an earlier one; two within a run are both kept.
       replacesResult: message.role === 'tool' && answeredBefore.has(message.toolCallId),
     });
   }
-  return messages;
-}
-
-function keyOf(exchange: Exchange): ThreadKey {
-  const { agent, tenant, threadId } = exchange;
-  return tenant === undefined ? { agent, threadId } : { agent, tenant, threadId };
+  return branch.toArray();
 }
 
 const emptyConversation = (key: ThreadKey): Conversation => ({
@@ -105,27 +102,28 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
   const newUserTurn = fresh.some((message) => message.role === 'user');
   const known = new Set(aligned.filter((at) => at >= 0));
 
-  const last = Math.max(-1, ...known);
+  // Instructions say nothing about how much of the dialogue a client holds: some send them with each new message.
+  const last = Math.max(-1, ...[...known].filter((at) => isDialogue(held[at])));
   const tail = held.slice(last + 1);
-  const forked =
-    known.size > 0 && !exchange.resumes && tail.some((message) => !isUnsent(message)) && !sendsUserTurnsOnly();
+  const forked = last >= 0 && !exchange.resumes && tail.some((message) => !isUnsent(message)) && !sendsUserTurnsOnly();
   const kept = forked ? held.slice(0, last + 1) : held;
 
-  const messages = [...kept];
+  const reconciled = [...kept];
   for (const [at, message] of claimed.entries()) {
     const heldAt = aligned[at] ?? -1;
     const copy = heldAt >= 0 ? kept[heldAt] : undefined;
-    if (copy) messages[heldAt] = reconcile(copy, message);
+    if (copy) reconciled[heldAt] = reconcile(copy, message);
   }
+  const branch = new Branch(reconciled);
   for (const message of fresh) {
     // A user message under a held id says something else: it stands beside the held one, whose words were said too.
-    if (message.role === 'user') messages.push(message);
-    else placeMessage(messages, message, { supersedes: true, replacesResult: true });
+    if (message.role === 'user') branch.append(message);
+    else branch.place(message, { supersedes: true, replacesResult: true });
   }
   const deltaHistory = known.size < held.length;
   return {
     kind: forked ? 'forked' : deltaHistory ? 'delta' : 'appended',
-    messages,
+    messages: branch.toArray(),
     cut: forked ? tail : [],
     newUserTurn,
   };
@@ -139,6 +137,9 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
     );
   }
 }
+
+const isDialogue = (message: Message | undefined): boolean =>
+  message?.role !== 'system' && message?.role !== 'developer';
 
 /** Takes from a client's later copy only what the stream could not tell. */
 function reconcile(held: Message, copy: Message): Message {
@@ -175,9 +176,6 @@ function reconcileResult(held: ToolMessage, copy: ToolMessage): ToolMessage {
   return { ...copy, id: held.id };
 }
 
-/** The name the collector gives to a call that it knows by its result only. */
-const UNKNOWN_TOOL = 'unknown_tool';
-
 function nameCalls(messages: readonly Message[], interrupts: Exchange['interrupts']): readonly Message[] {
   const named = new Map(interrupts.map((interrupt) => [interrupt.toolCallId, interrupt]));
   return messages.map((message) => {
@@ -204,6 +202,7 @@ function runOf(exchange: Exchange): ConversationRun {
     runId: exchange.runId,
     ending: exchange.ending,
     endedAt: exchange.timing.endedAt,
+    ...(exchange.status !== undefined && { status: exchange.status }),
     trace: exchange.trace,
     partlySeen: exchange.findings.some(({ code }) => code === 'truncated_tap' || code === 'undecodable'),
   };

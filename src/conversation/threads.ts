@@ -1,7 +1,8 @@
 import type { Exchange } from '../agui/exchange.ts';
 import { isWaiting } from './completion.ts';
-import { type Conversation, type ThreadKey, threadKeyText } from './conversation.ts';
+import { type Conversation, type ThreadKey, threadKeyOf, threadKeyText } from './conversation.ts';
 import { type MergeKind, mergeExchange } from './merge-runs.ts';
+import type { Message } from './message.ts';
 
 export interface ThreadsOptions {
   /** A conversation closes when nothing was seen of it for this long. */
@@ -12,7 +13,7 @@ export interface ThreadsOptions {
   readonly openRunMs: number;
   /** Threads held, open and closed. */
   readonly maxThreads: number;
-  /** Characters of text held over all threads. */
+  /** Characters held over all threads: texts, arguments, ids, and a flat amount for each message and run. */
   readonly maxCharacters: number;
 }
 
@@ -39,8 +40,6 @@ interface Thread {
   readonly revision: number;
   readonly lastSeenAt: number;
   readonly characters: number;
-  /** Runs under way. */
-  readonly openRuns: number;
 }
 
 /**
@@ -54,6 +53,8 @@ export class Threads {
   readonly #waiting = new Map<string, Thread>();
   readonly #running = new Map<string, Thread>();
   readonly #closed = new Map<string, Thread>();
+  /** Runs under way by thread, whether or not the thread is held: its first run may still be the only one. */
+  readonly #openRuns = new Map<string, number>();
   #characters = 0;
 
   constructor(options: ThreadsOptions) {
@@ -67,32 +68,35 @@ export class Threads {
 
   /** Merges an exchange into its thread. Returns what it was to the thread, and the closings that made room for it. */
   append(exchange: Exchange, now: number): { readonly kind: MergeKind; readonly evicted: readonly Closing[] } {
-    const name = threadKeyText(keyOf(exchange));
+    const name = threadKeyText(threadKeyOf(exchange));
     const held = this.#find(name);
     const { kind, conversation } = mergeExchange(held?.conversation, exchange);
     // A replay is no sign of life: it neither keeps a thread open nor opens a closed one.
     if (kind === 'replayed') return { kind, evicted: [] };
 
     const revision = held?.revision ?? 0;
-    const openRuns = held?.openRuns ?? 0;
-    this.#put(name, { conversation, revision, openRuns, lastSeenAt: now, characters: countCharacters(conversation) });
+    this.#put(name, { conversation, revision, lastSeenAt: now, characters: countCharacters(conversation) });
     return { kind, evicted: this.#makeRoom(now) };
   }
 
   /**
-   * A run of the thread began: an open thread does not close while it is under way. To be followed by
+   * A run of the thread began: the thread does not close while it is under way. To be followed by
    * {@link Threads.runEnded}, before the run's exchange is appended.
    */
   runBegan(key: ThreadKey, now: number): void {
-    const name = threadKeyText(key);
-    const held = this.#open(name);
-    if (held) this.#put(name, { ...held, openRuns: held.openRuns + 1, lastSeenAt: now });
+    this.#countRun(threadKeyText(key), 1, now);
   }
 
   runEnded(key: ThreadKey, now: number): void {
-    const name = threadKeyText(key);
-    const held = this.#running.get(name);
-    if (held) this.#put(name, { ...held, openRuns: held.openRuns - 1, lastSeenAt: now });
+    this.#countRun(threadKeyText(key), -1, now);
+  }
+
+  #countRun(name: string, change: 1 | -1, now: number): void {
+    const openRuns = (this.#openRuns.get(name) ?? 0) + change;
+    if (openRuns > 0) this.#openRuns.set(name, openRuns);
+    else this.#openRuns.delete(name);
+    const held = this.#open(name);
+    if (held) this.#put(name, { ...held, lastSeenAt: now });
   }
 
   /** Closes every thread whose time has come. */
@@ -140,7 +144,7 @@ export class Threads {
   #put(name: string, thread: Thread): void {
     this.#remove(name);
     const idle = isWaiting(thread.conversation) ? this.#waiting : this.#active;
-    (thread.openRuns > 0 ? this.#running : idle).set(name, thread);
+    (this.#openRuns.has(name) ? this.#running : idle).set(name, thread);
     this.#characters += thread.characters;
   }
 
@@ -156,7 +160,7 @@ export class Threads {
   #close(from: Map<string, Thread>, name: string, thread: Thread, cause: ClosingCause, now: number): Closing {
     from.delete(name);
     const revision = thread.revision + 1;
-    this.#closed.set(name, { ...thread, revision, openRuns: 0 });
+    this.#closed.set(name, { ...thread, revision });
     return { conversation: thread.conversation, cause, revision, closedAt: now };
   }
 
@@ -169,12 +173,19 @@ export class Threads {
         this.#remove(closed[0]);
         continue;
       }
-      const threads = [this.#active, this.#waiting, this.#running].find(({ size }) => size > 0);
-      const oldest = threads && first(threads);
+      const oldest = this.#longestIdle();
       if (!oldest) break;
-      closings.push(this.#close(threads, ...oldest, 'evicted', now));
+      closings.push(this.#close(...oldest, 'evicted', now));
     }
     return closings;
+  }
+
+  #longestIdle(): [from: Map<string, Thread>, name: string, thread: Thread] | undefined {
+    const oldest = [this.#active, this.#waiting, this.#running].flatMap((threads) => {
+      const entry = first(threads);
+      return entry ? [[threads, ...entry] as [Map<string, Thread>, string, Thread]] : [];
+    });
+    return oldest.toSorted(([, , one], [, , other]) => one.lastSeenAt - other.lastSeenAt)[0];
   }
 
   #isOver(): boolean {
@@ -194,19 +205,25 @@ function first<Value>(map: Map<string, Value>): [string, Value] | undefined {
   return map.entries().next().value;
 }
 
-function keyOf({ agent, tenant, threadId }: Exchange): ThreadKey {
-  return tenant === undefined ? { agent, threadId } : { agent, tenant, threadId };
-}
+/** What a message or a run costs beside its words, in characters: ids, roles, times, a trace link. */
+const OVERHEAD_CHARACTERS = 200;
 
 function countCharacters(conversation: Conversation): number {
-  let characters = 0;
+  let characters = conversation.runs.length * OVERHEAD_CHARACTERS;
   for (const branch of [conversation.messages, ...conversation.superseded]) {
-    for (const message of branch) {
-      characters += message.text.length;
-      if (message.role === 'assistant' && message.toolCalls.length > 0) {
-        characters += JSON.stringify(message.toolCalls).length;
-      }
-    }
+    for (const message of branch) characters += OVERHEAD_CHARACTERS + wordsOf(message);
   }
   return characters;
+}
+
+function wordsOf(message: Message): number {
+  const ids = message.id.length + (message.subagent?.length ?? 0);
+  switch (message.role) {
+    case 'assistant':
+      return ids + message.text.length + (message.toolCalls.length > 0 ? JSON.stringify(message.toolCalls).length : 0);
+    case 'tool':
+      return ids + message.text.length + (message.error?.length ?? 0) + message.toolCallId.length;
+    default:
+      return ids + message.text.length;
+  }
 }

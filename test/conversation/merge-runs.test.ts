@@ -74,6 +74,12 @@ describe('what the request claims of the history', () => {
     expect(conversation.messages[1]).toEqual(a1);
   });
 
+  it('appends for a client that sends its instructions with each new message', () => {
+    const rules = { role: 'system', id: 's', text: 'Be brief.' } as const;
+    const { ids } = merged(turn([rules, u1], [a1]), turn([rules, u2], [a2]));
+    expect(ids).toEqual(['s', 'u1', 'a1', 'u2', 'a2']);
+  });
+
   it('appends for a client that sends its own side only', () => {
     expect(merged(turn([u1], [a1]), turn([u1, u2], [a2])).ids).toEqual(['u1', 'a1', 'u2', 'a2']);
   });

@@ -62,6 +62,19 @@ describe('closing', () => {
     expect(held.closeDue(65 * MINUTE)).toMatchObject([{ cause: 'idle', revision: 1 }]);
   });
 
+  it('counts runs that began before the thread was known', () => {
+    const held = threads();
+    const key = { agent: 'harbour', threadId: 't' };
+    held.runBegan(key, 0);
+    held.runBegan(key, 1);
+    held.runEnded(key, 2);
+    held.append(answered('t', 'r1'), 2);
+    expect(held.closeDue(20 * MINUTE)).toEqual([]);
+    held.runEnded(key, 30 * MINUTE);
+    held.append(answered('t', 'r2'), 30 * MINUTE);
+    expect(held.closeDue(45 * MINUTE)).toMatchObject([{ cause: 'idle', revision: 1 }]);
+  });
+
   it('gives up on a run that does not end', () => {
     const held = threads();
     const key = { agent: 'harbour', threadId: 't' };
@@ -110,10 +123,26 @@ describe('bounds', () => {
     expect(evicted.map(({ cause, conversation }) => [cause, conversation.key.threadId])).toEqual([['evicted', 't1']]);
   });
 
+  it('closes the thread that was silent longest, be it active or waiting', () => {
+    const held = threads({ maxThreads: 1 });
+    const pending = assistant('a1', '', [call('approve')]);
+    held.append(exchange({ input: [user('u1', 'hi')], output: [pending], overrides: { threadId: 'waiting' } }), 0);
+    expect(held.append(answered('active'), 1).evicted).toMatchObject([
+      { conversation: { key: { threadId: 'waiting' } } },
+    ]);
+  });
+
   it('counts the characters it holds and makes room by them', () => {
-    const held = threads({ maxCharacters: 10 });
+    const held = threads({ maxCharacters: 1000 });
     held.append(answered('t1'), 0);
     expect(held.append(answered('t2'), 1).evicted).toMatchObject([{ conversation: { key: { threadId: 't1' } } }]);
+  });
+
+  it.each(['id', 'text', 'error'])('counts the %s of a tool result', (member) => {
+    const held = threads({ maxCharacters: 10_000 });
+    const asks = assistant('a1', '', [call('c1')]);
+    const result = { role: 'tool', id: 'r1', toolCallId: 'c1', text: '', [member]: 'x'.repeat(20_000) } as const;
+    expect(held.append(exchange({ input: [user('u1', 'hi')], output: [asks, result] }), 0).evicted).toHaveLength(1);
   });
 
   it('closes a conversation that alone is over the bound instead of holding it', () => {

@@ -47,6 +47,9 @@ describe('what becomes of a closing', () => {
     ['incomplete', closingOf({ ...answered, overrides: { findings: [{ code: 'truncated_tap', at: 9, id: '' }] } }), {}],
     ['shed', closingOf(answered, 'evicted'), {}],
     ['expired', closingOf(answered, 'shutdown'), {}],
+    ['incomplete', closingOf({ ...answered, overrides: { ending: 'http_error', status: 429 } }), {}],
+    ['judge', closingOf({ ...answered, overrides: { ending: 'http_error', status: 500 } }), {}],
+    ['judge', closingOf({ ...answered, overrides: { ending: 'upstream_error' } }), {}],
     ['judge', closingOf({ ...answered, overrides: { ending: 'run_error' } }), {}],
   ] as const)('is %s', (expected, closing, over) => {
     expect(decision(closing, over)).toBe(expected);

@@ -1,0 +1,140 @@
+import { UNKNOWN_TOOL } from '../agui/held-message.ts';
+import type { AssistantMessage, Message, ToolCall, ToolMessage } from './message.ts';
+
+export interface Placement {
+  /** The message stands for the held one of its id as a whole; otherwise it continues it. */
+  readonly supersedes: boolean;
+  /** A tool message takes the place of the result held for its call. */
+  readonly replacesResult: boolean;
+}
+
+/** A place in the branch whose message may be replaced. */
+interface Cell {
+  message: Message;
+}
+
+/** A message with the results that stand behind it. */
+interface Head extends Cell {
+  readonly results: Cell[];
+}
+
+/**
+ * The messages of one branch, open for changes. Knows its messages by id and its calls by theirs, so that placing one
+ * takes the same time in a long conversation as in a short one.
+ */
+export class Branch {
+  readonly #heads: Head[] = [];
+  readonly #byId = new Map<string, Cell>();
+  /** By tool call id: who made the call last. */
+  readonly #callers = new Map<string, Head>();
+  /** By tool call id: the last result. */
+  readonly #results = new Map<string, Cell>();
+
+  constructor(messages: readonly Message[]) {
+    for (const message of messages) this.append(message);
+  }
+
+  /** The messages in the order a reader sees them. */
+  toArray(): Message[] {
+    return this.#heads.flatMap((head) => [head.message, ...head.results.map(({ message }) => message)]);
+  }
+
+  /** Puts a message at the end, whatever is held. */
+  append(message: Message): void {
+    const last = this.#heads.at(-1);
+    if (message.role === 'tool' && last && this.#callers.get(message.toolCallId) === last)
+      this.#appendResult(last, message);
+    else this.#appendHead(message);
+  }
+
+  /**
+   * Puts a message where a reader expects it: over the held message of its id; a tool result behind its caller; a
+   * re-announced call over the call that is held; otherwise at the end.
+   */
+  place(message: Message, placement: Placement): void {
+    if (message.role === 'tool') return this.#placeResult(message, placement);
+    const held = this.#byId.get(idOf(message));
+    if (held) {
+      held.message = placement.supersedes ? message : continued(held.message, message);
+      if (isHead(held)) this.#registerCalls(held);
+    } else if (message.role === 'assistant') {
+      this.#placeAssistant(message);
+    } else {
+      this.append(message);
+    }
+  }
+
+  #placeResult(result: ToolMessage, placement: Placement): void {
+    const sameCall = this.#results.get(result.toolCallId);
+    if (sameCall && (placement.replacesResult || sameCall === this.#byId.get(idOf(result)))) {
+      sameCall.message = result;
+      this.#register(sameCall);
+    } else {
+      const caller = this.#callers.get(result.toolCallId);
+      if (caller) this.#appendResult(caller, result);
+      else this.#appendHead(result);
+    }
+    this.#updateCall(result.toolCallId, (call) => ({ ...call, state: 'answered' }));
+  }
+
+  /**
+   * A call that is held already is announced again by some resume runs, or known to the collector by its result only; it
+   * is updated where it stands. What else the message brings becomes a message of its own.
+   */
+  #placeAssistant(message: AssistantMessage): void {
+    const news = message.toolCalls.filter((call) => !this.#updateCall(call.id, (held) => updated(held, call)));
+    if (news.length > 0 || message.text !== '' || message.toolCalls.length === 0) {
+      this.append(news.length === message.toolCalls.length ? message : { ...message, toolCalls: news });
+    }
+  }
+
+  #updateCall(id: string, update: (call: ToolCall) => ToolCall): boolean {
+    const caller = this.#callers.get(id);
+    if (caller?.message.role !== 'assistant') return false;
+    const { message } = caller;
+    caller.message = { ...message, toolCalls: message.toolCalls.map((call) => (call.id === id ? update(call) : call)) };
+    return true;
+  }
+
+  #appendHead(message: Message): void {
+    const head = { message, results: [] };
+    this.#heads.push(head);
+    this.#register(head);
+    this.#registerCalls(head);
+  }
+
+  #appendResult(caller: Head, result: ToolMessage): void {
+    const cell = { message: result };
+    caller.results.push(cell);
+    this.#register(cell);
+  }
+
+  #register(cell: Cell): void {
+    const id = idOf(cell.message);
+    if (!this.#byId.has(id)) this.#byId.set(id, cell);
+    if (cell.message.role === 'tool') this.#results.set(cell.message.toolCallId, cell);
+  }
+
+  #registerCalls(head: Head): void {
+    if (head.message.role !== 'assistant') return;
+    for (const call of head.message.toolCalls) this.#callers.set(call.id, head);
+  }
+}
+
+const isHead = (cell: Cell): cell is Head => 'results' in cell;
+
+/** Ids are separate for each role. */
+const idOf = ({ role, id }: Message): string => `${role} ${id}`;
+
+function updated(held: ToolCall, call: ToolCall): ToolCall {
+  const state = held.state === 'answered' ? held.state : call.state;
+  return call.name === UNKNOWN_TOOL ? { ...held, state } : { ...call, state };
+}
+
+/** The continuation of a message that the collector, without the thread's history, took for a new one. */
+function continued(held: Message, message: Message): Message {
+  const text = message.text.startsWith(held.text) ? message.text : held.text + message.text;
+  if (held.role !== 'assistant' || message.role !== 'assistant') return { ...message, text };
+  const news = message.toolCalls.filter((call) => !held.toolCalls.some((known) => known.id === call.id));
+  return { ...message, text, toolCalls: [...held.toolCalls, ...news] };
+}
