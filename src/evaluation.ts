@@ -3,7 +3,7 @@ import type { Config, JudgeConfig } from './config/config.ts';
 import { DEFAULT_THREAD_BOUNDS } from './conversation/threads.ts';
 import type { Judge } from './judge/judge.ts';
 import type { Clock } from './lib/clock.ts';
-import { METRICS } from './metrics/registry.ts';
+import { findMetric } from './metrics/registry.ts';
 import { decideClosing } from './sampling/decide-closing.ts';
 import type { Scorecard } from './scoring/scorecard.ts';
 import { type ConfiguredMetric, scoreJob } from './scoring/scorer.ts';
@@ -33,20 +33,24 @@ export interface Evaluation {
 /** Jobs that wait for the judge before the oldest is shed. */
 const QUEUE_CAPACITY = 1000;
 
-/** Two metrics of two questions each, each put a second time for repair, if all had to wait for one another. */
-const REQUESTS_PER_JOB = 8;
+/**
+ * A net below the deadlines of the single requests, whose number depends on the conversation: no job holds its place for
+ * ever.
+ */
+const JOB_TIMEOUT_MS = 60 * 60_000;
 
-/** What each agent is judged by: nothing while the judge is off. */
-export function configuredMetrics({ agents, judge }: Config): ReadonlyMap<string, readonly ConfiguredMetric[]> {
+/** What each agent is judged by: nothing while there is no judge. */
+export function configuredMetrics(
+  { agents }: Pick<Config, 'agents'>,
+  judge: Judge | undefined,
+): ReadonlyMap<string, readonly ConfiguredMetric[]> {
   return new Map(
     agents.map((agent) => [
       agent.name,
-      judge.kind === 'off'
-        ? []
-        : agent.metrics.flatMap(({ name, params }) => {
-            const metric = METRICS.find((each) => each.name === name);
-            return metric ? [{ metric, params: metric.params.parse(params) }] : [];
-          }),
+      agent.metrics.flatMap(({ name, params }) => {
+        const metric = findMetric(name);
+        return metric && judge ? [{ metric, params, evaluatorVersion: metric.version(params, judge.model) }] : [];
+      }),
     ]),
   );
 }
@@ -55,13 +59,6 @@ export function configuredMetrics({ agents, judge }: Config): ReadonlyMap<string
 export function createEvaluation(config: Config, options: EvaluationOptions): Evaluation {
   const { metrics, judge, prometheus, tracer, clock, log } = options;
   const metricsOf = (agent: string) => metrics.get(agent) ?? [];
-  const evaluatorVersions = new Map(
-    [...metrics].map(([agent, all]) => [
-      agent,
-      judge ? all.map(({ metric, params }) => metric.version(params, judge.model)) : [],
-    ]),
-  );
-
   const store = createMemoryStore({
     threads: { ...config.closing, ...DEFAULT_THREAD_BOUNDS },
     capacity: QUEUE_CAPACITY,
@@ -70,24 +67,26 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
       onClosing(closing) {
         const { agent } = closing.conversation.key;
         prometheus.recordClosing(agent);
-        const rules = { sampling: config.sampling, evaluatorVersions: evaluatorVersions.get(agent) ?? [] };
+        const evaluatorVersions = metricsOf(agent).map((configured) => configured.evaluatorVersion);
+        const rules = { sampling: config.sampling, evaluatorVersions };
         const decided = decideClosing(closing, rules);
         if (decided.kind === 'decided') prometheus.recordDecision(agent, decided.decision);
         else void store.offer(decided.job);
       },
-      onDropped(job, why) {
+      onDropped(job, why, cause) {
         prometheus.recordDecision(job.agent, why);
-        log.warn({ agent: job.agent, why }, 'a sampled conversation was not judged');
+        if (cause === undefined) log.warn({ agent: job.agent, why }, 'a sampled conversation was not judged');
+        else log.error({ agent: job.agent, error: cause }, 'a sampled conversation was not judged; this is a defect');
       },
     },
   });
 
   if (judge && config.judge.kind === 'on') {
-    const { timeoutMs, retries, concurrency } = config.judge;
+    const { concurrency } = config.judge;
     const scorer = {
       judge,
       metricsOf,
-      jobTimeoutMs: REQUESTS_PER_JOB * (retries + 1) * timeoutMs,
+      jobTimeoutMs: JOB_TIMEOUT_MS,
       clock,
       onDefect: (metric: string, error: unknown) => log.error({ metric, error }, 'a metric failed; this is a defect'),
     };
@@ -97,13 +96,22 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
       whenUnsampled: config.telemetry.evalTraceWhenUnsampled,
       ...(judge.endpoint && { judgeEndpoint: judge.endpoint }),
     };
+    /** The decision is counted even if its spans cannot be made. */
+    const spansOf = (scorecard: Scorecard): ReadonlyMap<string, string> => {
+      try {
+        return recordScorecard(scorecard, spanOptions);
+      } catch (error) {
+        log.error({ error }, 'the spans of a scorecard could not be made; this is a defect');
+        return new Map();
+      }
+    };
     store.consume(
       async (job, signal) => {
         const scorecard = await scoreJob(job, signal, scorer);
-        prometheus.recordScorecard(scorecard, recordScorecard(scorecard, spanOptions));
+        prometheus.recordScorecard(scorecard, spansOf(scorecard));
         logFailures(scorecard, log);
       },
-      { concurrency },
+      { concurrency, admission: () => judge.admission?.() ?? UNLIMITED },
     );
   }
 
@@ -116,6 +124,8 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
   };
 }
 
+const UNLIMITED = { limit: Infinity };
+
 function logFailures({ job, results }: Scorecard, log: Logger): void {
   for (const { metric, verdict } of results) {
     if (verdict.kind !== 'failed') continue;
@@ -125,8 +135,8 @@ function logFailures({ job, results }: Scorecard, log: Logger): void {
 }
 
 /** The judge that the configuration asks for. Its client is loaded only when there is one. */
-export async function openJudge(config: JudgeConfig): Promise<(Judge & AsyncDisposable) | undefined> {
+export async function openJudge(config: JudgeConfig, clock: Clock): Promise<(Judge & AsyncDisposable) | undefined> {
   if (config.kind === 'off') return undefined;
   const { createOpenAiJudge } = await import('./judge/openai-judge.ts');
-  return createOpenAiJudge(config);
+  return createOpenAiJudge({ ...config, now: () => clock.now() });
 }

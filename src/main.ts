@@ -42,15 +42,16 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
 
   // Void until the SDK has registered itself below; the client's own trace headers pass until then.
   const tracer = trace.getTracerProvider().getTracer('agui-sidecar', version);
-  const judge = worker ? await openJudge(config.judge) : undefined;
-  const metrics = configuredMetrics(config);
+  const judge = worker ? await openJudge(config.judge, clock) : undefined;
+  const metrics = configuredMetrics(config, judge);
   const prometheus = createPrometheus({
     agents: [...metrics].map(([name, all]) => ({
       name,
-      metrics: all.map(({ metric, params }) => {
-        const judgeModel = metric.evaluator === 'llm' ? (judge?.model ?? '') : '';
-        return { name: metric.name, judgeModel, evaluatorVersion: metric.version(params, judgeModel) };
-      }),
+      metrics: all.map(({ metric, evaluatorVersion }) => ({
+        name: metric.name,
+        evaluatorVersion,
+        judgeModel: metric.evaluator === 'llm' ? (judge?.model ?? '') : '',
+      })),
     })),
     eventTypes: EVENT_TYPES,
     queue: () => evaluation.store.stats(),
@@ -72,12 +73,13 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     prometheus,
     store: evaluation.store,
     bounds: { maxEventBytes: config.tap.maxEventBytes, maxDecodedBytes: config.tap.maxExchangeBytes },
+    share: config.tap.share,
     log,
   });
   const proxy = createProxyServer({
     agents: config.agents,
     observe: observer.observe,
-    tap: config.tap,
+    tap: config.tap.share > 0 ? config.tap : undefined,
     ...config.proxy,
     ...config.conversation,
     now: () => clock.now(),

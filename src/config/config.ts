@@ -1,5 +1,6 @@
 import type { AgentReading } from './agents.ts';
 import type { Readings } from './read-setting.ts';
+import type { MetricParams } from '../metrics/metric.ts';
 import type { Values } from './schema.ts';
 
 /** A configuration that holds together. Durations are milliseconds, sizes bytes. */
@@ -56,7 +57,7 @@ interface AgentConfig {
 export interface MetricConfig {
   readonly name: string;
   /** Accepted by the metric's own schema, defaults filled in. */
-  readonly params: unknown;
+  readonly params: MetricParams;
 }
 
 /** `off`: neither a key nor an endpoint was given, and nothing is judged. */

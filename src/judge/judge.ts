@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Admission } from '../lib/admission.ts';
 
 /**
  * Why a judgement failed. A closed list: it is the label `outcome` of `agui_eval_judge_requests_total`.
@@ -81,6 +82,8 @@ export interface Judge {
   readonly model: string;
   /** Host and port of the endpoint, when there is one. */
   readonly endpoint?: { readonly host: string; readonly port: number };
+  /** How many conversations may be put to it at once; absent: any number. An endpoint that refuses everybody gets none. */
+  admission?(): Admission;
   /**
    * Puts one question and returns the validated answer. `onCall` is told of every request made for it.
    *

@@ -35,7 +35,6 @@ export function decideClosing(closing: Closing, rules: ClosingRules): ClosingDec
       ...key,
       revision: closing.revision,
       messages,
-      waiting: false,
       ending: runs.at(-1)?.ending ?? 'success',
       runs: runs.map(({ runId, endedAt, trace }) => ({ runId, endedAt, trace })),
       probability,

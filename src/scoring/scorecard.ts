@@ -14,8 +14,6 @@ export interface ScoringJob {
   /** 1 for the first closing of the thread, n + 1 when it resumed and closed again. */
   readonly revision: number;
   readonly messages: readonly Message[];
-  /** The thread waits for a person. */
-  readonly waiting: boolean;
   readonly ending: Ending;
   readonly runs: readonly RunReference[];
   /** The inclusion probability π, in (0, 1]; its inverse is the weight of every sum. */

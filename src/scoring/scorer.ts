@@ -8,6 +8,8 @@ import type { Decision, MetricResult, Scorecard, ScoringJob } from './scorecard.
 export interface ConfiguredMetric {
   readonly metric: Metric;
   readonly params: MetricParams;
+  /** Of this metric with these parameters and the judge in use. */
+  readonly evaluatorVersion: string;
 }
 
 export interface ScorerOptions {
@@ -41,7 +43,7 @@ export async function scoreJob(job: ScoringJob, signal: AbortSignal, options: Sc
 
 async function scoreMetric(
   job: ScoringJob,
-  { metric, params }: ConfiguredMetric,
+  { metric, params, evaluatorVersion }: ConfiguredMetric,
   stop: AbortSignal,
   deadline: AbortSignal,
   { judge, clock, jobTimeoutMs, onDefect }: ScorerOptions,
@@ -50,7 +52,8 @@ async function scoreMetric(
   const startedAt = clock.now();
   let verdict: Verdict;
   try {
-    const input = { messages: job.messages, params, waiting: job.waiting };
+    // A conversation that waits for a person does not become a job; one whose last run broke off is not waiting.
+    const input = { messages: job.messages, params, waiting: false };
     verdict = await metric.score(input, recordCalls(judge, calls), AbortSignal.any([stop, deadline]));
   } catch (error) {
     stop.throwIfAborted();
@@ -61,7 +64,6 @@ async function scoreMetric(
       verdict = { kind: 'failed', errorType: 'unavailable', cause: 'internal error; see the log' };
     }
   }
-  const evaluatorVersion = metric.version(params, judge.model);
   const { name, evaluator } = metric;
   const { threshold } = params;
   return { metric: name, evaluator, evaluatorVersion, threshold, verdict, calls, startedAt, endedAt: clock.now() };

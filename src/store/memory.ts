@@ -1,7 +1,7 @@
 import { Threads, type ThreadsOptions } from '../conversation/threads.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ScoringJob } from '../scoring/scorecard.ts';
-import type { Store, StoreEvents, Work } from './store.ts';
+import type { ConsumeOptions, Store, StoreEvents, Work } from './store.ts';
 
 export interface MemoryStoreOptions {
   readonly threads: ThreadsOptions;
@@ -18,8 +18,10 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   const queue = new Map<string, ScoringJob>();
   const inFlight = new Map<string, Promise<void>>();
   const stop = new AbortController();
-  let consumer: { readonly work: Work; readonly concurrency: number } | undefined;
+  let consumer: (ConsumeOptions & { readonly work: Work }) | undefined;
+  let cancelRetry: (() => void) | undefined;
   let cancelTimer: (() => void) | undefined;
+  let tellIdle: (() => void) | undefined;
   let closing: Promise<void> | undefined;
 
   function arm(): void {
@@ -34,9 +36,12 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   }
 
   function pump(): void {
+    cancelRetry?.();
     if (!consumer || stop.signal.aborted) return;
     for (const [id, job] of queue) {
-      if (inFlight.size >= consumer.concurrency) return;
+      const { limit, askAgainAt } = consumer.admission();
+      if (limit === 0 && askAgainAt !== undefined) cancelRetry = clock.schedule(askAgainAt - clock.now(), pump);
+      if (inFlight.size >= Math.min(limit, consumer.concurrency)) return;
       queue.delete(id);
       inFlight.set(id, run(consumer.work, job));
     }
@@ -45,12 +50,24 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   async function run(work: Work, job: ScoringJob): Promise<void> {
     try {
       await work(job, stop.signal);
-    } catch {
-      events.onDropped(job, 'expired');
+    } catch (error) {
+      if (stop.signal.aborted) events.onDropped(job, 'expired');
+      else events.onDropped(job, 'expired', error);
     } finally {
       inFlight.delete(job.id);
       pump();
+      if (isIdle()) tellIdle?.();
     }
+  }
+
+  const isIdle = (): boolean => queue.size === 0 && inFlight.size === 0;
+
+  /** Resolves once no job waits and none is under way. */
+  function idle(): Promise<void> {
+    if (isIdle()) return Promise.resolve();
+    return new Promise((resolve) => {
+      tellIdle = resolve;
+    });
   }
 
   async function drain(graceMs: number): Promise<void> {
@@ -58,10 +75,9 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
     for (const closed of threads.closeAll(clock.now())) events.onClosing(closed);
     const cancelDeadline = clock.schedule(graceMs, () => stop.abort(new Error('the store is closing')));
     if (!consumer) stop.abort(new Error('nobody works off the jobs'));
-    while ((queue.size > 0 || inFlight.size > 0) && !stop.signal.aborted) {
-      await Promise.race([...inFlight.values(), aborted(stop.signal)]);
-    }
+    await Promise.race([idle(), aborted(stop.signal)]);
     cancelDeadline();
+    cancelRetry?.();
     for (const job of queue.values()) events.onDropped(job, 'expired');
     queue.clear();
     await Promise.all(inFlight.values());
@@ -93,8 +109,8 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       pump();
       return 'queued';
     },
-    consume(work, { concurrency }) {
-      consumer = { work, concurrency };
+    consume(work, limits) {
+      consumer = { work, ...limits };
       pump();
     },
     stats: () => ({ openThreads: threads.open, queued: queue.size, capacity, inFlight: inFlight.size }),

@@ -2,6 +2,7 @@ import type { Exchange } from '../agui/exchange.ts';
 import type { ThreadKey } from '../conversation/conversation.ts';
 import type { MergeKind } from '../conversation/merge-runs.ts';
 import type { Closing } from '../conversation/threads.ts';
+import type { Admission } from '../lib/admission.ts';
 import type { ScoringJob } from '../scoring/scorecard.ts';
 
 /** Does one job. Rejects only when `signal` aborts. */
@@ -22,8 +23,18 @@ interface StoreStats {
 export interface StoreEvents {
   /** A conversation closed. Called exactly once per closing. */
   onClosing(closing: Closing): void;
-  /** A job that was queued will not be done: the queue was full, or the process stops. */
-  onDropped(job: ScoringJob, why: 'shed' | 'expired'): void;
+  /**
+   * A job that was taken will not be done: the queue was full, or the process stops. `cause`: what the work threw, when
+   * nobody had stopped it, which is a defect.
+   */
+  onDropped(job: ScoringJob, why: 'shed' | 'expired', cause?: unknown): void;
+}
+
+export interface ConsumeOptions {
+  /** Most jobs at once. */
+  readonly concurrency: number;
+  /** Asked before each job; jobs that are not admitted wait. */
+  readonly admission: () => Admission;
 }
 
 /**
@@ -38,8 +49,8 @@ export interface Store {
   append(exchange: Exchange): Promise<MergeKind>;
   /** `duplicate`: a job of this id was taken before; it is not done twice. */
   offer(job: ScoringJob): Promise<'queued' | 'duplicate'>;
-  /** Starts to work off jobs, at most `concurrency` at a time. May be called once. */
-  consume(work: Work, options: { readonly concurrency: number }): void;
+  /** Starts to work off jobs. May be called once. */
+  consume(work: Work, options: ConsumeOptions): void;
   stats(): StoreStats;
   /**
    * Closes all open threads, works on jobs until `graceMs` have passed, then aborts what is left. Every thread and job

@@ -1,51 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import { json } from 'node:stream/consumers';
 import { HttpAgent } from '@ag-ui/client';
-import { EventType } from '@ag-ui/core';
-import { EventEncoder } from '@ag-ui/encoder';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startJudgeServer } from '../support/judge-server.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { startServe } from '../support/serve.ts';
-
-/** An agent that answers each run with one message; it waits for `hold` first when the user asks it to. */
-async function startAgent(hold: Promise<void> = Promise.resolve()) {
-  const seen: { readonly traceparent: string | undefined }[] = [];
-  const server = createServer((request, response: ServerResponse) => {
-    void (async () => {
-      seen.push({ traceparent: request.headers['traceparent'] as string | undefined });
-      const { threadId, runId, messages } = (await json(request)) as {
-        threadId: string;
-        runId: string;
-        messages: { content: string }[];
-      };
-      const encoder = new EventEncoder();
-      response.writeHead(200, { 'content-type': encoder.getContentType() });
-      const send = (event: Parameters<typeof encoder.encode>[0]) => response.write(encoder.encode(event));
-      send({ type: EventType.RUN_STARTED, threadId, runId });
-      send({ type: EventType.TEXT_MESSAGE_START, messageId: `${runId}-m`, role: 'assistant' });
-      if (messages.at(-1)?.content === 'take your time') await hold;
-      send({ type: EventType.TEXT_MESSAGE_CONTENT, messageId: `${runId}-m`, delta: 'High water is at 14:20.' });
-      send({ type: EventType.TEXT_MESSAGE_END, messageId: `${runId}-m` });
-      send({ type: EventType.RUN_FINISHED, threadId, runId });
-      response.end();
-    })();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    seen,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
+import { startTideAgent } from '../support/tide-agent.ts';
 
 const SCRIPTS = {
   goal_and_end_state: { user_goal: 'know when high water is', end_state: 'told so (turn 2)' },
@@ -69,13 +27,13 @@ const decided = { agent: 'harbour' };
 
 describe('a conversation through the sidecar', () => {
   let receiver: OtlpReceiver;
-  let agent: Awaited<ReturnType<typeof startAgent>>;
+  let agent: Awaited<ReturnType<typeof startTideAgent>>;
   let judge: Awaited<ReturnType<typeof startJudgeServer>>;
   let sidecar: Awaited<ReturnType<typeof startServe>>;
 
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
-    agent = await startAgent();
+    agent = await startTideAgent();
     judge = await startJudgeServer({ scripts: SCRIPTS });
     sidecar = await startServe({
       AGENT_URL: agent.url,
@@ -144,33 +102,8 @@ describe('a conversation through the sidecar', () => {
   });
 });
 
-it('judges a thread once, although a run of it lasts longer than the idle time', async () => {
-  const hold = Promise.withResolvers<void>();
-  await using agent = await startAgent(hold.promise);
-  await using judge = await startJudgeServer({ scripts: SCRIPTS });
-  await using sidecar = await startServe({
-    AGENT_URL: agent.url,
-    AGENT_NAME: 'harbour',
-    OPENAI_BASE_URL: judge.baseUrl,
-    SAMPLE_RATE: '1',
-    CLOSING_IDLE: '2s',
-    OTEL_SDK_DISABLED: 'true',
-  });
-  const [slow, quick] = [
-    ask(sidecar.url, 'slow', 'When is high water?', 'take your time'),
-    ask(sidecar.url, 'quick', 'When is high water?'),
-  ];
-  await quick;
-  // The thread that has nothing under way closes; by then the other one has been silent as long.
-  await sidecar.scrape(({ sum }) => sum('agui_eval_conversations_total', decided) > 0);
-  hold.resolve();
-  await slow;
-  const metrics = await sidecar.scrape(({ sum }) => sum('agui_eval_conversations_total', decided) > 1);
-  expect(metrics.sum('agui_eval_closings_total', decided)).toBe(2);
-});
-
 it('counts a judge that fails, and scores nothing', async () => {
-  await using agent = await startAgent();
+  await using agent = await startTideAgent();
   await using judge = await startJudgeServer({ scripts: { '*': [{ status: 401 }, { status: 401 }] } });
   await using sidecar = await startServe({
     AGENT_URL: agent.url,
@@ -190,7 +123,7 @@ it('counts a judge that fails, and scores nothing', async () => {
 });
 
 it('proxies without a judge, says that nothing is judged, and ends with status 0', async () => {
-  await using agent = await startAgent();
+  await using agent = await startTideAgent();
   await using sidecar = await startServe({ AGENT_URL: agent.url, AGENT_NAME: 'harbour', OTEL_SDK_DISABLED: 'true' });
   expect(sidecar.log.map(({ msg }) => msg).join()).toContain('nothing is judged');
   await ask(sidecar.url, 't', 'When is high water?');
@@ -199,7 +132,7 @@ it('proxies without a judge, says that nothing is judged, and ends with status 0
 });
 
 it('says which port it cannot have, and ends', async () => {
-  await using agent = await startAgent();
+  await using agent = await startTideAgent();
   const port = new URL(agent.url).port;
   for (const setting of ['PORT', 'ADMIN_PORT']) {
     const env = { AGENT_URL: 'http://127.0.0.1:9', [setting]: port, OTEL_SDK_DISABLED: 'true' };

@@ -32,7 +32,6 @@ describe('what becomes of a closing', () => {
         revision: 1,
         probability: 0.999999,
         stratum: 'default',
-        waiting: false,
       },
     });
   });

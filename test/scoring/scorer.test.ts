@@ -13,7 +13,6 @@ const job: ScoringJob = {
   threadId: 't',
   revision: 1,
   messages: [user('u1', 'hi')],
-  waiting: false,
   ending: 'success',
   runs: [],
   probability: 0.5,
@@ -51,7 +50,8 @@ function setUp(metrics: readonly Metric[]) {
   const defects: unknown[] = [];
   const options: ScorerOptions = {
     judge,
-    metricsOf: () => metrics.map((each) => ({ metric: each, params: { threshold: 1 } })),
+    metricsOf: () =>
+      metrics.map((each) => ({ metric: each, params: { threshold: 1 }, evaluatorVersion: `${each.name}@v1` })),
     jobTimeoutMs: 5000,
     clock,
     onDefect: (name, error) => defects.push([name, error]),
@@ -85,7 +85,7 @@ it('records the judge calls of each metric with the evaluator version', async ()
   const { options } = setUp([asks, always(scored)]);
   const { results } = await scoreJob(job, new AbortController().signal, options);
   expect(results.map(({ calls }) => calls.map(({ schemaName }) => schemaName))).toEqual([['one'], []]);
-  expect(results[0]).toMatchObject({ metric: 'asks', evaluatorVersion: 'asks@test-model', threshold: 1 });
+  expect(results[0]).toMatchObject({ metric: 'asks', evaluatorVersion: 'asks@v1', threshold: 1 });
 });
 
 it('fails a metric that throws, reports the defect and keeps the others', async () => {

@@ -21,13 +21,15 @@ function setUp({ capacity = 10 } = {}) {
   return { clock, closings, dropped, store };
 }
 
+/** No limit but the concurrency. */
+const admission = () => ({ limit: Infinity });
+
 const job = (id: string): ScoringJob => ({
   id,
   agent: 'harbour',
   threadId: id,
   revision: 1,
   messages: [],
-  waiting: false,
   ending: 'success',
   runs: [],
   probability: 1,
@@ -87,7 +89,7 @@ describe('jobs', () => {
   it('works on as many at a time as it was told, in order', async () => {
     const { store } = setUp();
     const { started, work, end } = controlledWork();
-    store.consume(work, { concurrency: 2 });
+    store.consume(work, { concurrency: 2, admission });
     for (const id of ['a', 'b', 'c']) await store.offer(job(id));
     expect(started).toEqual(['a', 'b']);
     expect(store.stats()).toMatchObject({ queued: 1, inFlight: 2, capacity: 10 });
@@ -100,7 +102,7 @@ describe('jobs', () => {
     const { work } = controlledWork();
     expect(await store.offer(job('a'))).toBe('queued');
     expect(await store.offer(job('a'))).toBe('duplicate');
-    store.consume(work, { concurrency: 1 });
+    store.consume(work, { concurrency: 1, admission });
     expect(await store.offer(job('a'))).toBe('duplicate');
   });
 
@@ -112,11 +114,57 @@ describe('jobs', () => {
   });
 });
 
+describe('admission', () => {
+  it('keeps jobs waiting while none is admitted, and asks again when it was told to', async () => {
+    const { clock, store } = setUp();
+    const { started, work, end } = controlledWork();
+    const pausedUntil = clock.now() + 30_000;
+    const probing = { limit: 1 };
+    let now: { limit: number; askAgainAt?: number } = { limit: 0, askAgainAt: pausedUntil };
+    store.consume(work, { concurrency: 4, admission: () => now });
+    for (const id of ['a', 'b', 'c']) await store.offer(job(id));
+    clock.advance(29_999);
+    expect(started).toEqual([]);
+
+    now = probing;
+    clock.advance(1);
+    expect(started).toEqual(['a']);
+    await store.offer(job('d'));
+    expect(started).toEqual(['a']);
+
+    now = { limit: Infinity };
+    await end('a');
+    expect(started).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('sheds what waits too long for it, like any other job', async () => {
+    const { dropped, store } = setUp({ capacity: 1 });
+    store.consume(controlledWork().work, { concurrency: 1, admission: () => ({ limit: 0 }) });
+    for (const id of ['a', 'b']) await store.offer(job(id));
+    expect(dropped).toEqual([['a', 'shed']]);
+  });
+});
+
+it('accounts for a job whose work throws, with what it threw', async () => {
+  const defect = new Error('broken assumption');
+  const causes: unknown[] = [];
+  const store = createMemoryStore({
+    threads: { idleMs: 1, waitingMs: 1, openRunMs: 1, maxThreads: 1, maxCharacters: 1 },
+    capacity: 1,
+    clock: virtualClock(),
+    events: { onClosing: () => {}, onDropped: (_, why, cause) => causes.push(why, cause) },
+  });
+  store.consume(() => Promise.reject(defect), { concurrency: 1, admission });
+  await store.offer(job('a'));
+  await store.close(1000);
+  expect(causes).toEqual(['expired', defect]);
+});
+
 describe('closing the store', () => {
   it('finishes the jobs that it holds and closes the open threads', async () => {
     const { closings, dropped, store } = setUp();
     const { started, work, end } = controlledWork();
-    store.consume(work, { concurrency: 1 });
+    store.consume(work, { concurrency: 1, admission });
     await store.append(run('t1'));
     await store.offer(job('a'));
     await store.offer(job('b'));
@@ -132,7 +180,7 @@ describe('closing the store', () => {
   it('aborts what is left at the deadline and accounts for it', async () => {
     const { clock, dropped, store } = setUp();
     const { work } = controlledWork();
-    store.consume(work, { concurrency: 1 });
+    store.consume(work, { concurrency: 1, admission });
     await store.offer(job('a'));
     await store.offer(job('b'));
     const closed = store.close(10_000);

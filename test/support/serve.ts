@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export interface ServeProcess extends AsyncDisposable {
@@ -54,6 +55,7 @@ export async function startServe(env: Readonly<Record<string, string>>): Promise
         const response = await fetch(`${adminUrl}/metrics`);
         const metrics = readMetrics(await response.text());
         if (isEnough(metrics)) return metrics;
+        await pause(20);
       }
     },
     async [Symbol.asyncDispose]() {
