@@ -23,10 +23,10 @@ export function endsOnPendingCall(messages: readonly Message[]): boolean {
  * Whether too little is known for a judgement to be fair to the agent: the client left while it was working, the tap gave
  * up, or the last run was refused (4xx: a wrong key, a full queue, a malformed request), so that the agent never had it.
  */
-export function isPartlySeen({ runs }: Conversation): boolean {
+export function isPartlySeen({ runs, mayHaveGap }: Conversation): boolean {
   const last = runs.at(-1);
   const wasRefused = last?.ending === 'http_error' && (last.status ?? 0) < 500;
-  return last?.ending === 'client_aborted' || wasRefused || runs.some((run) => run.partlySeen);
+  return mayHaveGap || last?.ending === 'client_aborted' || wasRefused || runs.some((run) => run.partlySeen);
 }
 
 export const hasUserTurn = (messages: readonly Message[]): boolean => messages.some(({ role }) => role === 'user');

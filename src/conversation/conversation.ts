@@ -46,6 +46,8 @@ export interface Conversation {
   readonly runs: readonly ConversationRun[];
   /** Interrupts that no later request has answered. */
   readonly openInterrupts: readonly Interrupt[];
+  /** A run of some thread of this agent went by unseen, and it may have been one of this thread. */
+  readonly mayHaveGap: boolean;
 }
 
 /** Runs kept per conversation. OpenTelemetry SDKs accept 128 links on a span. */

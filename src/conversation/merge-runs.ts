@@ -48,6 +48,7 @@ export function mergeExchange(held: Conversation | undefined, exchange: Exchange
           : conversation.superseded,
       runs: [...conversation.runs, runOf(exchange)].slice(-RUN_LIMIT),
       openInterrupts: openInterrupts(conversation, exchange, history.newUserTurn),
+      mayHaveGap: conversation.mayHaveGap,
     },
   };
 }
@@ -73,6 +74,7 @@ const emptyConversation = (key: ThreadKey): Conversation => ({
   superseded: [],
   runs: [],
   openInterrupts: [],
+  mayHaveGap: false,
 });
 
 /** A `/connect`, or a run that is stored already and brings no message that is not. */
@@ -98,8 +100,7 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
     return { kind: 'appended', messages: claimed, cut: [], newUserTurn: claimed.some(({ role }) => role === 'user') };
   }
   const aligned = alignHistory(held, claimed);
-  const fresh = claimed.filter((_, at) => aligned[at] === -1);
-  const newUserTurn = fresh.some((message) => message.role === 'user');
+  const newUserTurn = claimed.some(({ role }, at) => role === 'user' && aligned[at] === -1);
   const known = new Set(aligned.filter((at) => at >= 0));
 
   // Instructions say nothing about how much of the dialogue a client holds: some send them with each new message.
@@ -108,14 +109,9 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
   const forked = last >= 0 && !exchange.resumes && tail.some((message) => !isUnsent(message)) && !sendsUserTurnsOnly();
   const kept = forked ? held.slice(0, last + 1) : held;
 
-  const reconciled = [...kept];
-  for (const [at, message] of claimed.entries()) {
-    const heldAt = aligned[at] ?? -1;
-    const copy = heldAt >= 0 ? kept[heldAt] : undefined;
-    if (copy) reconciled[heldAt] = reconcile(copy, message);
-  }
-  const branch = new Branch(reconciled);
-  for (const message of fresh) {
+  const { messages, appended } = interleave(kept, claimed, aligned);
+  const branch = new Branch(messages);
+  for (const message of appended) {
     // A user message under a held id says something else: it stands beside the held one, whose words were said too.
     if (message.role === 'user') branch.append(message);
     else branch.place(message, { supersedes: true, replacesResult: true });
@@ -136,6 +132,43 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
       held.every((message, at) => message.role !== 'user' || known.has(at))
     );
   }
+}
+
+/**
+ * Brings what is held up to date with the claimed copies. A new message that the client holds in front of known ones goes
+ * where the client holds it, in place of the held message of its id (an edit whose answer was kept); what comes after the
+ * last known one is left to be appended.
+ */
+function interleave(
+  held: readonly Message[],
+  claimed: readonly Message[],
+  aligned: readonly number[],
+): { readonly messages: readonly Message[]; readonly appended: readonly Message[] } {
+  const messages: Message[] = [];
+  const appended: Message[] = [];
+  /** By index in `held`: the index in `messages`. */
+  const placeOf: number[] = [];
+  const lastKnown = aligned.findLastIndex((at) => at >= 0);
+  const takeHeldUntil = (end: number): void => {
+    for (const message of held.slice(placeOf.length, end)) placeOf.push(messages.push(message) - 1);
+  };
+  for (const [at, message] of claimed.entries()) {
+    const heldAt = aligned[at] ?? -1;
+    const known = held[heldAt];
+    if (known) {
+      // A copy that the client holds later than it was said changes nothing about its place.
+      takeHeldUntil(heldAt + 1);
+      messages[placeOf[heldAt] ?? -1] = reconcile(known, message);
+    } else if (heldAt === -1 && at < lastKnown) {
+      const next = held[placeOf.length];
+      const place = messages.push(message) - 1;
+      if (next && next.id === message.id && next.role === message.role) placeOf.push(place);
+    } else if (heldAt === -1) {
+      appended.push(message);
+    }
+  }
+  takeHeldUntil(held.length);
+  return { messages, appended };
 }
 
 const isDialogue = (message: Message | undefined): boolean =>

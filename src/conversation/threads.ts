@@ -99,6 +99,20 @@ export class Threads {
     if (held) this.#put(name, { ...held, lastSeenAt: now });
   }
 
+  /**
+   * A run of the agent went by of which nothing could be copied, not even its thread's name. It may have been any
+   * thread's, so none that is held is whole for certain.
+   */
+  runMissed(agent: string): void {
+    for (const threads of [this.#active, this.#waiting, this.#running, this.#closed]) {
+      for (const [name, thread] of threads) {
+        const { conversation } = thread;
+        if (conversation.key.agent !== agent) continue;
+        threads.set(name, { ...thread, conversation: { ...conversation, mayHaveGap: true } });
+      }
+    }
+  }
+
   /** Closes every thread whose time has come. */
   closeDue(now: number): Closing[] {
     return [

@@ -92,6 +92,9 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       threads.runEnded(key, clock.now());
       arm();
     },
+    async runMissed(agent) {
+      threads.runMissed(agent);
+    },
     async append(exchange) {
       const { kind, evicted } = threads.append(exchange, clock.now());
       for (const closed of evicted) events.onClosing(closed);

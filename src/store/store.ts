@@ -46,6 +46,8 @@ export interface Store {
   runBegan(key: ThreadKey): Promise<void>;
   /** The run ended, whether or not an exchange follows. Comes before {@link Store.append}. */
   runEnded(key: ThreadKey): Promise<void>;
+  /** A run of the agent could not be seen at all: any of the agent's threads may lack it. */
+  runMissed(agent: string): Promise<void>;
   append(exchange: Exchange): Promise<MergeKind>;
   /** `duplicate`: a job of this id was taken before; it is not done twice. */
   offer(job: ScoringJob): Promise<'queued' | 'duplicate'>;

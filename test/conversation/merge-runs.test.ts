@@ -106,6 +106,28 @@ describe('forks', () => {
   });
 });
 
+describe('new messages in front of known ones', () => {
+  it('an edit whose answer was kept stands where the edited message stood', () => {
+    const edited = user('u1', 'When is low water?');
+    const { conversation } = merged(turn([u1], [a1]), turn([edited, a1, u2], [a2]));
+    expect(conversation.messages).toEqual([edited, a1, u2, a2]);
+  });
+
+  it('a message that the client put between others stays between them', () => {
+    const note = user('n1', 'At the pier, please.');
+    expect(merged(turn([u1], [a1]), turn([u1, note, a1, u2], [a2])).ids).toEqual(['u1', 'n1', 'a1', 'u2', 'a2']);
+  });
+
+  it('known messages that the client re-ordered keep their places', () => {
+    const { ids } = merged(
+      turn([u1], [a1]),
+      turn([u1, a1, u2], [a2]),
+      turn([u2, a2, u1, a1, user('u3', 'Thanks')], []),
+    );
+    expect(ids).toEqual(['u1', 'a1', 'u2', 'a2', 'u3']);
+  });
+});
+
 describe('tool calls across runs', () => {
   const asks = assistant('a1', '', [call('c1')]);
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isPartlySeen } from '../../src/conversation/completion.ts';
 import { type Closing, Threads, type ThreadsOptions } from '../../src/conversation/threads.ts';
 import { assistant, call, exchange, user } from '../support/exchanges.ts';
 
@@ -110,6 +111,16 @@ describe('closing', () => {
     expect(held.closeAll(1).map(({ cause }) => cause)).toEqual(['shutdown', 'shutdown']);
     expect(held.open).toBe(0);
   });
+});
+
+it('takes no thread of an agent for whole when one of its runs went by unseen', () => {
+  const held = threads();
+  held.append(answered('t1'), 0);
+  held.append(exchange({ input: [user('u1', 'hi')], overrides: { agent: 'other', threadId: 't2' } }), 0);
+  held.runMissed('harbour');
+  held.append(answered('t1', 'r2'), 1);
+  const gaps = held.closeAll(2).map(({ conversation }) => [conversation.key.agent, isPartlySeen(conversation)]);
+  expect(Object.fromEntries(gaps)).toEqual({ harbour: true, other: false });
 });
 
 describe('bounds', () => {
