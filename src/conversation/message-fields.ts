@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { describeJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 
 /** Messages given by hand or by another tool that cannot be read. `message` names the place by its path. */
 export class MessageFormatError extends Error {
@@ -7,7 +7,7 @@ export class MessageFormatError extends Error {
 
 /** The error for a value at `path` that is not what was expected there. */
 export const unexpected = (path: string, given: JsonValue | undefined, expected: string): MessageFormatError =>
-  new MessageFormatError(`${path}: given ${describe(given)}, expected ${expected}`);
+  new MessageFormatError(`${path}: given ${describeJson(given)}, expected ${expected}`);
 
 /** The object at `path`. @throws {MessageFormatError} */
 export function objectAt(value: JsonValue | undefined, path: string, expected = 'an object'): JsonObject {
@@ -15,11 +15,11 @@ export function objectAt(value: JsonValue | undefined, path: string, expected = 
   throw unexpected(path, value, expected);
 }
 
-/** The array at `path`; nothing and null are an empty one. @throws {MessageFormatError} */
+/** The list at `path`; nothing and null are an empty one. @throws {MessageFormatError} */
 export function arrayAt(value: JsonValue | undefined, path: string): readonly JsonValue[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value;
-  throw unexpected(path, value, 'an array');
+  throw unexpected(path, value, 'a list');
 }
 
 /** The string at `path`. @throws {MessageFormatError} */
@@ -31,13 +31,3 @@ export function stringAt(value: JsonValue | undefined, path: string): string {
 /** The string at `path`, absent when nothing or null stands there. @throws {MessageFormatError} */
 export const optionalStringAt = (value: JsonValue | undefined, path: string): string | undefined =>
   value === undefined || value === null ? undefined : stringAt(value, path);
-
-const MAX_SHOWN = 60;
-
-function describe(value: JsonValue | undefined): string {
-  if (value === undefined) return 'nothing';
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (isJsonObject(value)) return `an object with ${Object.keys(value).slice(0, 5).join(', ') || 'no members'}`;
-  const text = JSON.stringify(value);
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-}

@@ -22,6 +22,10 @@ export interface ToolCall {
   readonly state: 'open' | 'complete' | 'answered';
 }
 
+/** Arguments that are an object with more members than that are the caller's own, whatever they are called. */
+export const isUnparsed = (args: ToolCall['args']): args is UnparsedArguments =>
+  typeof args.unparsed === 'string' && Object.keys(args).length === 1;
+
 interface MessageBase {
   readonly id: string;
   readonly text: string;

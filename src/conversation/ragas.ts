@@ -1,6 +1,6 @@
 import type { JsonArray, JsonObject, JsonValue } from '../lib/json.ts';
 import { arrayAt, objectAt, stringAt, unexpected } from './message-fields.ts';
-import type { Message, ToolCall, UnparsedArguments } from './message.ts';
+import { isUnparsed, type Message, type ToolCall } from './message.ts';
 
 /** A message in the form that Ragas reads. Every `ai` message has `tool_calls`, null when it made none. */
 export type RagasMessage =
@@ -62,9 +62,6 @@ const toRagasCall = ({ name, args }: ToolCall): RagasToolCall => ({
   name,
   args: isUnparsed(args) ? { raw_args: args.unparsed } : { ...args },
 });
-
-const isUnparsed = (args: ToolCall['args']): args is UnparsedArguments =>
-  typeof args.unparsed === 'string' && Object.keys(args).length === 1;
 
 /**
  * Reads the Ragas form. It has no ids, so they are made up, and each tool message answers the earliest call that has no

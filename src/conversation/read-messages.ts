@@ -11,7 +11,7 @@ import { fromRagasMessages } from './ragas.ts';
  * @throws {MessageFormatError} naming the place, as in `messages[3].role`.
  */
 export function readMessages(value: JsonValue | undefined, path = 'messages'): Message[] {
-  if (!Array.isArray(value)) throw unexpected(path, value, 'an array of messages');
+  if (!Array.isArray(value)) throw unexpected(path, value, 'a list of messages');
   const rows: readonly JsonValue[] = value;
   const first = rows[0];
   if (isJsonObject(first) && first.type !== undefined && first.role === undefined) return fromRagasMessages(rows, path);

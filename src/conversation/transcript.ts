@@ -1,21 +1,25 @@
 import { createHash } from 'node:crypto';
-import type { Attachment, Message, ToolCall } from './message.ts';
+import { cutMiddle, leaveOutMiddle } from './cut.ts';
+import { isUnparsed, type Attachment, type Message, type ToolCall } from './message.ts';
 
-/**
- * Changes whenever the rendering does: a transcript is part of what a score rests on, so this is part of every
- * evaluator's version.
- */
-export const TRANSCRIPT_FORMAT = 1;
-
-/** Bounds of a transcript, in UTF-16 code units of message content. What goes over is cut where it shows. */
-export interface TranscriptLimits {
-  /** All turns together. Default 120 000, about 30 000 tokens of English. */
+/** Bounds of a transcript, in UTF-16 code units. What goes over is cut where it shows. */
+interface TranscriptLimits {
+  /**
+   * All turns together, the closing line aside. At least 10 000, or the headings of two turns may not fit. Default
+   * 120 000, about 30 000 tokens of English.
+   */
   readonly maxCharacters: number;
   /** One piece of content: a text, an error, the arguments of a call. Default 24 000. */
   readonly maxPieceCharacters: number;
 }
 
 const DEFAULT_LIMITS: TranscriptLimits = { maxCharacters: 120_000, maxPieceCharacters: 24_000 };
+
+/** What a turn leaves for the line that tells of turns left out. */
+const SHARE_OF_NOTE = 80;
+
+/** Pieces of a turn that is too long are cut down to this many characters before any of them is left out. */
+const LEAST_PIECE_CHARACTERS = 90;
 
 /** A conversation as a judge reads it. */
 export interface Transcript {
@@ -37,24 +41,19 @@ export function renderTranscript(messages: readonly Message[], limits: Partial<T
   const { maxCharacters, maxPieceCharacters } = { ...DEFAULT_LIMITS, ...limits };
   const turns = describeTurns(messages);
   const mark = chooseMark(canonicalText(turns));
-  const shown = turns.map((turn) => renderTurn(turn, mark, maxPieceCharacters));
-  const gap = middleToLeaveOut(
-    shown.map(({ text }) => text.length),
+  const whole = turns.map((turn) => renderTurn(turn, mark, maxPieceCharacters));
+  const fits = whole.reduce((sum, { text }) => sum + text.length, 0) <= maxCharacters;
+  // No turn takes more than the first, the last and the middle would have each.
+  const share = Math.floor(maxCharacters / Math.min(turns.length, 3)) - SHARE_OF_NOTE;
+  const shown = fits ? whole : turns.map((turn) => fitTurn(turn, mark, maxPieceCharacters, share));
+  const { text, gap } = leaveOutMiddle(
+    shown.map((turn) => turn.text),
     maxCharacters,
+    (from, to, characters) => `${mark} [cut: turns ${from + 1} to ${to} are left out here, ${characters} characters]\n`,
   );
-  const blocks = shown.map(({ text }) => text);
-  if (gap !== undefined) {
-    const [from, to] = gap;
-    const characters = shown.slice(from, to).reduce((sum, { text }) => sum + text.length, 0);
-    blocks.splice(
-      from,
-      to - from,
-      `${mark} [cut: turns ${from + 1} to ${to} are left out here, ${characters} characters]\n`,
-    );
-  }
   const isShown = (index: number): boolean => gap === undefined || index < gap[0] || index >= gap[1];
   return {
-    text: `${blocks.join('')}${mark} [end of the record]`,
+    text: `${text}${mark} [end of the record]`,
     mark,
     truncated: gap !== undefined || shown.some(({ cut }) => cut),
     userTurns: new Map(
@@ -81,7 +80,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 
 /** One line of structure with the content that belongs under it. */
 interface Piece {
-  /** Undefined for the turn's own text, which stands directly under its header. */
+  /** Undefined for the turn's own text, the first piece of each turn, which stands directly under its header. */
   readonly heading?: string;
   readonly content: string;
 }
@@ -136,11 +135,8 @@ function callPiece(label: string, call: ToolCall): Piece {
     complete: ', no result was seen',
     answered: '',
   }[call.state];
-  const args =
-    'unparsed' in call.args && typeof call.args['unparsed'] === 'string'
-      ? call.args['unparsed']
-      : JSON.stringify(call.args);
-  return { heading: `call ${label}, ${oneLine(call.name)}${state}, with arguments:`, content: args };
+  const content = isUnparsed(call.args) ? call.args.unparsed : JSON.stringify(call.args);
+  return { heading: `call ${label}, ${oneLine(call.name)}${state}, with arguments:`, content };
 }
 
 function attachmentPieces(attachments: readonly Attachment[] = []): readonly Piece[] {
@@ -171,47 +167,39 @@ interface RenderedTurn {
   readonly cut: boolean;
 }
 
-function renderTurn({ number, role, notes, pieces }: Turn, mark: string, maxPieceCharacters: number): RenderedTurn {
+function renderTurn(turn: Turn, mark: string, maxPieceCharacters: number): RenderedTurn {
+  const { blocks, ...rendered } = renderPieces(turn, mark, maxPieceCharacters);
+  return { ...rendered, text: blocks.join('') };
+}
+
+/** A turn in at most `maxCharacters`: its pieces are cut shorter, and when they are too many some are left out. */
+function fitTurn(turn: Turn, mark: string, maxPieceCharacters: number, maxCharacters: number): RenderedTurn {
+  for (let most = maxPieceCharacters; ; most = Math.floor(most / 2)) {
+    const { blocks, body, cut } = renderPieces(turn, mark, most);
+    const length = blocks.reduce((sum, block) => sum + block.length, 0);
+    if (length > maxCharacters && most > LEAST_PIECE_CHARACTERS) continue;
+    const { text, gap } = leaveOutMiddle(
+      blocks,
+      maxCharacters,
+      (from, to, characters) =>
+        `${mark} [cut: ${to - from} parts of this turn are left out here, ${characters} characters]\n`,
+    );
+    return { text, body, cut: cut || gap !== undefined };
+  }
+}
+
+/** One block for each piece, the first with the turn's header. */
+function renderPieces(
+  { number, role, notes, pieces }: Turn,
+  mark: string,
+  maxPieceCharacters: number,
+): { readonly blocks: readonly string[]; readonly body: string; readonly cut: boolean } {
   const header = `${mark} turn ${number}, ${[role, ...notes].join(', ')}\n`;
   const shown = pieces.map(({ content }) => cutMiddle(content, mark, maxPieceCharacters));
-  const lines = pieces.map(({ heading }, index) => {
+  const blocks = pieces.map(({ heading }, index) => {
     const content = shown[index] ?? '';
-    return `${heading === undefined ? '' : `${mark} ${heading}\n`}${content === '' ? '' : `${content}\n`}`;
+    const opening = heading === undefined ? header : `${mark} ${heading}\n`;
+    return `${opening}${content === '' ? '' : `${content}\n`}`;
   });
-  return {
-    text: header + lines.join(''),
-    body: shown[0] ?? '',
-    cut: pieces.some(({ content }, index) => content !== shown[index]),
-  };
-}
-
-/** Keeps two thirds from the head and a third from the tail, since an outcome tends to stand at either end. */
-function cutMiddle(content: string, mark: string, maxCharacters: number): string {
-  if (content.length <= maxCharacters) return content;
-  const head = wholeCharacters(content.slice(0, Math.ceil((maxCharacters * 2) / 3)));
-  const tail = content.slice(content.length - Math.floor(maxCharacters / 3)).replace(/^[\uDC00-\uDFFF]/, '');
-  const left = content.length - head.length - tail.length;
-  return `${head}\n${mark} [cut: ${left} characters are left out here]\n${tail}`;
-}
-
-/** Drops half a surrogate pair at the end. */
-const wholeCharacters = (text: string): string => text.replace(/[\uD800-\uDBFF]$/, '');
-
-/**
- * Which turns to leave out, as a half-open range of indices, so that the rest fits. Turns are taken from the head and
- * from the tail in turn, and the first and the last always stay.
- */
-function middleToLeaveOut(lengths: readonly number[], maxCharacters: number): readonly [number, number] | undefined {
-  const total = lengths.reduce((sum, length) => sum + length, 0);
-  if (total <= maxCharacters || lengths.length <= 2) return undefined;
-  let [head, tail] = [1, lengths.length - 1];
-  let used = (lengths[0] ?? 0) + (lengths[tail] ?? 0);
-  for (let fromHead = false; head < tail; fromHead = !fromHead) {
-    const next = lengths[fromHead ? head : tail - 1] ?? 0;
-    if (used + next > maxCharacters) break;
-    used += next;
-    if (fromHead) head++;
-    else tail--;
-  }
-  return head < tail ? [head, tail] : undefined;
+  return { blocks, body: shown[0] ?? '', cut: pieces.some(({ content }, index) => content !== shown[index]) };
 }

@@ -139,14 +139,14 @@ describe('fromRagasMessages', () => {
   it.each<[JsonValue, string]>([
     [{ type: 'bot', content: 'x' }, 'messages[1].type: given "bot", expected human, ai or tool'],
     [{ type: 'human' }, 'messages[1].content: given nothing, expected a string'],
-    [{ type: 'ai', content: '', tool_calls: 'x' }, 'messages[1].tool_calls: given "x", expected an array'],
+    [{ type: 'ai', content: '', tool_calls: 'x' }, 'messages[1].tool_calls: given "x", expected a list'],
     [
       { type: 'ai', content: '', tool_calls: [{ args: {} }] },
       'messages[1].tool_calls[0].name: given nothing, expected a string',
     ],
     [
       { type: 'ai', content: '', tool_calls: [{ name: 'a', args: [1] }] },
-      'messages[1].tool_calls[0].args: given an array of 1, expected an object',
+      'messages[1].tool_calls[0].args: given a list of 1, expected an object',
     ],
     [7, 'messages[1]: given 7, expected an object'],
   ])('says where %j is wrong', (row, message) => {

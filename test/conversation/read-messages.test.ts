@@ -47,8 +47,8 @@ describe('readMessages', () => {
   });
 
   it.each<[JsonValue | undefined, string]>([
-    [undefined, 'messages: given nothing, expected an array of messages'],
-    ['x', 'messages: given "x", expected an array of messages'],
+    [undefined, 'messages: given nothing, expected a list of messages'],
+    ['x', 'messages: given "x", expected a list of messages'],
     [
       [{ role: 'bot', text: 'x' }],
       'messages[0].role: given "bot", expected system, developer, user, assistant or tool',
