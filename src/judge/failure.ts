@@ -1,4 +1,4 @@
-import type { JudgeErrorType } from './judge.ts';
+import type { JudgeErrorType, JudgeMessage } from './judge.ts';
 import type { ReplyFormat } from './reply-format.ts';
 
 /** A request that brought no completion, as it went over the wire. */
@@ -8,6 +8,8 @@ export type FailedRequest =
       readonly status: number;
       /** The error's own code or type, when it is a plain identifier. */
       readonly code?: string;
+      /** The part of the request that the error is about, where the endpoint names one. Only looked at, like `text`. */
+      readonly param?: string;
       /** All the endpoint said. Only looked at, never shown: endpoints quote keys and prompts in their errors. */
       readonly text: string;
       readonly retryAfterMs?: number;
@@ -46,10 +48,16 @@ const ABOUT_FORMAT: Readonly<Record<ReplyFormat, RegExp>> = {
   json: /response_?format|json/i,
 };
 
-export function classify(failed: FailedRequest, format: ReplyFormat): Failure {
+/** What was asked, as far as its failure is read by it. */
+interface Asked {
+  readonly format: ReplyFormat;
+  readonly messages: readonly JudgeMessage[];
+}
+
+export function classify(failed: FailedRequest, asked: Asked): Failure {
   switch (failed.kind) {
     case 'status':
-      return classifyStatus(failed, format);
+      return classifyStatus(failed, asked);
     case 'network':
       return {
         type: 'unavailable',
@@ -73,20 +81,27 @@ export function classify(failed: FailedRequest, format: ReplyFormat): Failure {
   }
 }
 
-function classifyStatus(failed: FailedRequest & { kind: 'status' }, format: ReplyFormat): Failure {
+function classifyStatus(failed: FailedRequest & { kind: 'status' }, asked: Asked): Failure {
   const { status, code } = failed;
   const said = `the judge endpoint answered ${status}${named(code)}`;
-  const evidence = `${code ?? ''} ${failed.text}`;
 
-  // In this order: what is too long or filtered is often told in words that name the format, too.
-  if (status === 413 || (REFUSES_REQUEST.has(status) && TOO_LONG.test(evidence))) {
-    return { type: 'context_too_long', next: 'fail', message: `${said}: the conversation is too long for this model` };
-  }
-  if ((status === 403 || REFUSES_REQUEST.has(status)) && FILTERED.test(evidence)) {
-    return { type: 'refused', next: 'fail', message: `${said}: its content filter refused the conversation` };
-  }
-  if (REFUSES_REQUEST.has(status) && ABOUT_FORMAT[format].test(evidence)) {
-    return { type: 'unavailable', next: 'step_down', message: `${said}: it does not take the reply format ${format}` };
+  switch (REFUSES_REQUEST.has(status) || status === 403 ? whatIsRefused(failed, asked) : undefined) {
+    case 'length':
+      return {
+        type: 'context_too_long',
+        next: 'fail',
+        message: `${said}: the conversation is too long for this model`,
+      };
+    case 'content':
+      return { type: 'refused', next: 'fail', message: `${said}: its content filter refused the conversation` };
+    case 'format':
+      return {
+        type: 'unavailable',
+        next: 'step_down',
+        message: `${said}: it seems not to take the reply format ${asked.format}`,
+      };
+    case undefined:
+      break;
   }
   switch (status) {
     case 401:
@@ -111,6 +126,13 @@ function classifyStatus(failed: FailedRequest & { kind: 'status' }, format: Repl
       if (status >= 500) {
         return { type: 'unavailable', next: 'retry', message: said, ...patience(failed.retryAfterMs) };
       }
+      if (status < 400) {
+        return {
+          type: 'unavailable',
+          next: 'pause',
+          message: `${said}: it redirects; set judge.base_url to its new address`,
+        };
+      }
       return {
         type: 'unavailable',
         next: 'fail',
@@ -118,6 +140,52 @@ function classifyStatus(failed: FailedRequest & { kind: 'status' }, format: Repl
       };
   }
 }
+
+/**
+ * Which side of a request an error is about. Its own fields tell best. What it says in words comes last, since it may
+ * quote the conversation, and in this order: what is too long or filtered is often told in words that name the format.
+ */
+function whatIsRefused(
+  { status, code = '', param, text }: FailedRequest & { kind: 'status' },
+  { format, messages }: Asked,
+): 'length' | 'content' | 'format' | undefined {
+  const aboutFormat = ABOUT_FORMAT[format];
+  const mayBeLength = REFUSES_REQUEST.has(status);
+  // Status 403 is about who asks, or what was said; never about how.
+  const mayBeFormat = mayBeLength && (param === undefined || aboutFormat.test(param));
+
+  if (status === 413) return 'length';
+  if (mayBeFormat && param !== undefined) return 'format';
+  if (mayBeLength && TOO_LONG.test(code)) return 'length';
+  if (FILTERED.test(code)) return 'content';
+  if (mayBeFormat && aboutFormat.test(code)) return 'format';
+  const says = (pattern: RegExp): boolean => saysItself(text, pattern, messages);
+  if (mayBeLength && says(TOO_LONG)) return 'length';
+  if (says(FILTERED)) return 'content';
+  return mayBeFormat && says(aboutFormat) ? 'format' : undefined;
+}
+
+/** Characters before or after a word by which a quotation is known. */
+const CONTEXT = 12;
+
+/** Whether the endpoint's own words match: one that stands among others as it stood in the messages sent is a quotation. */
+function saysItself(text: string, pattern: RegExp, messages: readonly JudgeMessage[]): boolean {
+  const said = withoutLayout(text);
+  const matches = [...said.matchAll(new RegExp(pattern, 'gi'))];
+  if (matches.length === 0) return false;
+  const sent = messages.map(({ content }) => withoutLayout(content)).join('\n');
+  return matches.some(({ 0: word, index }) => {
+    const end = index + word.length;
+    const sides = [
+      index < CONTEXT ? undefined : said.slice(index - CONTEXT, end),
+      end + CONTEXT > said.length ? undefined : said.slice(index, end + CONTEXT),
+    ];
+    return !sides.some((side) => side !== undefined && sent.includes(side));
+  });
+}
+
+/** A quotation may be escaped, wrapped or in quotes. */
+const withoutLayout = (text: string): string => text.replaceAll(/(?:\\[nrt"'\\]|[\s"'`])+/g, ' ');
 
 function named(code: string | undefined): string {
   return code === undefined ? '' : ` (${code})`;

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UsageError } from '../commands/command.ts';
+import { errorCode } from '../lib/error-code.ts';
+import { formatLineProblems, readBySchema, readJsonLines } from '../lib/json-lines.ts';
+import { unusablePath, UsageError } from '../lib/usage-error.ts';
 import { strictJsonSchema } from './json-schema.ts';
 import { JudgeError } from './judge.ts';
 import type { AskOptions, Judge, JudgeCall, JudgeRequest } from './judge.ts';
@@ -29,13 +31,13 @@ export async function openFileJudge(directory: string, now: () => number = Date.
   const answersPath = join(directory, 'answers.jsonl');
   const pendingPath = join(directory, 'pending.jsonl');
   await mkdir(directory, { recursive: true }).catch((error: unknown) => {
-    throw unusable(directory, 'a directory was expected that can be made or opened', error);
+    throw unusablePath(directory, error, 'a directory that can be made or opened');
   });
   const answers = new Map(
-    parseLines(answersPath, await readIfPresent(answersPath), answerLine).map(({ key, value }) => [key, value]),
+    readLines(answersPath, await readIfPresent(answersPath), answerLine).map(({ key, value }) => [key, value]),
   );
   const alreadyPending = await readIfPresent(pendingPath);
-  const pending = new Set(parseLines(pendingPath, alreadyPending, pendingLine).map(({ key }) => key));
+  const pending = new Set(readLines(pendingPath, alreadyPending, pendingLine).map(({ key }) => key));
   let separator = alreadyPending === '' || alreadyPending.endsWith('\n') ? '' : '\n';
   let written = Promise.resolve();
 
@@ -93,31 +95,13 @@ async function readIfPresent(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return '';
-    throw unusable(path, 'a readable file was expected', error);
+    if (errorCode(error) === 'ENOENT') return '';
+    throw unusablePath(path, error);
   }
 }
 
-function parseLines<T>(path: string, text: string, schema: z.ZodType<T>): readonly T[] {
-  return text.split('\n').flatMap((line, index) => {
-    if (line.trim() === '') return [];
-    let value: unknown;
-    try {
-      value = JSON.parse(line);
-    } catch {
-      throw new UsageError(`${path}, line ${index + 1}: not JSON; one JSON object per line was expected`);
-    }
-    const parsed = schema.safeParse(value);
-    if (parsed.success) return [parsed.data];
-    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the line'}: ${issue.message}`);
-    throw new UsageError(`${path}, line ${index + 1}: ${faults.join('; ')}`);
-  });
-}
-
-function unusable(path: string, expected: string, error: unknown): UsageError {
-  return new UsageError(`${path}: ${expected} (${systemCode(error) ?? String(error)})`, { cause: error });
-}
-
-function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+function readLines<T>(path: string, text: string, schema: z.ZodType<T>): readonly T[] {
+  const reading = readJsonLines(text, (value) => readBySchema(schema, value));
+  if (reading.ok) return reading.rows;
+  throw new UsageError(formatLineProblems(path, reading.problems));
 }

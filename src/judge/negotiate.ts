@@ -1,8 +1,9 @@
 import { REPLY_FORMATS, type ReplyFormat } from './reply-format.ts';
 
 /**
- * Finds out, once per judge, in which format its endpoint takes questions. It only ever steps down, so that questions
- * asked at the same time cannot argue it back and forth.
+ * Finds out, once per judge, in which format its endpoint takes questions. Until one is accepted it only ever steps down,
+ * and after that it stays, so that neither questions asked at the same time nor an error that merely sounds like a refusal
+ * can argue it back and forth.
  */
 export interface Negotiation {
   /**
@@ -11,9 +12,9 @@ export interface Negotiation {
    */
   pass<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   format(): ReplyFormat;
-  /** The endpoint answered a question put in the present format. */
-  accepted(): void;
-  /** The endpoint refused `format`. False when there is nothing left to try. */
+  /** The endpoint answered a question put in `format`: from the first of these on, that is the format. */
+  accepted(format: ReplyFormat): void;
+  /** The endpoint refused `format`. False when there is nothing else to try. */
   rejected(format: ReplyFormat): boolean;
 }
 
@@ -41,14 +42,16 @@ export function createNegotiation(): Negotiation {
       }
     },
     format,
-    accepted() {
+    accepted(taken) {
+      // Another question may have stepped down while this one was under way; an answer is the better evidence.
+      if (!known) position = REPLY_FORMATS.indexOf(taken);
       known = true;
       scout?.resolve();
     },
     rejected(refused) {
-      // Another question may have stepped down already while this one was under way.
+      // As above: what is tried next is then the format of the present.
       if (refused !== format()) return true;
-      if (position + 1 >= REPLY_FORMATS.length) return false;
+      if (known || position + 1 >= REPLY_FORMATS.length) return false;
       position += 1;
       return true;
     },

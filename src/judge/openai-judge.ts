@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JsonObject } from '../lib/json.ts';
 import { createCircuit } from './circuit.ts';
 import type { Judge } from './judge.ts';
 import { createLimit } from './limit.ts';
@@ -21,8 +20,6 @@ export interface OpenAiJudgeOptions {
   readonly concurrency?: number;
   /** How long an endpoint that refuses everybody is left alone, in milliseconds. Default 30 000. */
   readonly coolDownMs?: number;
-  /** Sent with every request beside model, messages and format. Default: nothing. */
-  readonly parameters?: JsonObject;
   /** Epoch milliseconds. */
   readonly now?: () => number;
   /** Uniform in [0, 1). */
@@ -36,7 +33,6 @@ const DEFAULTS = {
   retries: 2,
   concurrency: 4,
   coolDownMs: 30_000,
-  parameters: {},
   now: Date.now,
   random: Math.random,
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -71,6 +67,8 @@ export function createOpenAiJudge(options: OpenAiJudgeOptions): Judge & AsyncDis
   return {
     model: settings.model,
     endpoint: { host: hostname, port: Number(port) || (protocol === 'http:' ? 80 : 443) },
+
+    admission: () => circuit.admission(),
 
     async ask(request, { signal, onCall }) {
       const stop = AbortSignal.any([signal, closing.signal]);

@@ -1,4 +1,5 @@
 import type { OpenAI } from 'openai';
+import { errorCode } from '../lib/error-code.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { readCompletion, type Completion } from './completion.ts';
 import type { FailedRequest } from './failure.ts';
@@ -89,7 +90,8 @@ class BodyTooLarge extends Error {
 }
 
 const boundedFetch: typeof fetch = async (input, init) => {
-  const response = await fetch(input, init);
+  // A conversation goes to the endpoint that was configured and to no other that it may name.
+  const response = await fetch(input, { ...init, redirect: 'manual' });
   if (response.body === null) return response;
   let bytes = 0;
   const bound = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
@@ -109,6 +111,7 @@ function readStatus(error: InstanceType<typeof OpenAI.APIError>, nowMs: number):
     status: Number(error.status),
     text: error.message,
     ...optionalCode(identifier(error.code) ?? identifier(error.type)),
+    ...optionalParam(error.param),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
@@ -119,14 +122,14 @@ function readErrorInBody(body: unknown): FailedRequest | undefined {
   if (!isJsonObject(error)) return undefined;
   const status = error['code'];
   if (typeof status !== 'number' || status < 400 || status > 599) return undefined;
-  return { kind: 'status', status, text: JSON.stringify(error) };
+  return { kind: 'status', status, text: JSON.stringify(error), ...optionalParam(error['param']) };
 }
 
 /** The code that the operating system or the HTTP client gave the failure, somewhere in its chain of causes. */
 function systemCode(error: unknown): string | undefined {
   let link = error;
   for (let depth = 0; depth < 5 && link instanceof Error; depth += 1) {
-    const code = 'code' in link ? identifier(link.code) : undefined;
+    const code = identifier(errorCode(link));
     if (code !== undefined) return code;
     link = link.cause;
   }
@@ -136,6 +139,10 @@ function systemCode(error: unknown): string | undefined {
 /** A name that can be shown. Keys and sentences are not: they hold dashes or blanks. */
 function identifier(value: unknown): string | undefined {
   return typeof value === 'string' && /^[a-z][a-z\d_.]{0,63}$/i.test(value) ? value : undefined;
+}
+
+function optionalParam(param: unknown): { param?: string } {
+  return typeof param === 'string' && param !== '' ? { param } : {};
 }
 
 function optionalCode(code: string | undefined): { code?: string } {

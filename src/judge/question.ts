@@ -1,4 +1,3 @@
-import type { JsonObject } from '../lib/json.ts';
 import type { Circuit } from './circuit.ts';
 import type { Completion } from './completion.ts';
 import { classify, type Failure } from './failure.ts';
@@ -7,7 +6,7 @@ import { JudgeError } from './judge.ts';
 import type { AskOptions, JudgeCall, JudgeMessage, JudgeRequest, ReplyProblem } from './judge.ts';
 import type { Negotiation } from './negotiate.ts';
 import type { Chat } from './openai.ts';
-import { readText } from './reading.ts';
+import { CUT_OFF, readText } from './reading.ts';
 import { repairTurns } from './repair.ts';
 import { formatQuestion, type ReplyFormat } from './reply-format.ts';
 import { retryDelayMs } from './retry.ts';
@@ -15,7 +14,6 @@ import { retryDelayMs } from './retry.ts';
 /** What it takes to put a question. */
 export interface Means {
   readonly model: string;
-  readonly parameters: JsonObject;
   readonly retries: number;
   readonly chat: Chat;
   readonly negotiation: Negotiation;
@@ -77,17 +75,17 @@ export async function putQuestion<T>(
     const format = negotiation.format();
     const question = formatQuestion(format, schemaName, schema, messages);
     const startedAt = now();
-    const reply = await means.chat({ ...means.parameters, model, ...question }, signal);
+    const reply = await means.chat({ model, ...question }, signal);
     const endedAt = now();
     const report = (outcome: JudgeCall['outcome'], source?: Completion): void =>
       onCall?.({ schemaName, outcome, model, ...provenance(source), format, startedAt, endedAt });
 
     if (reply.kind !== 'completion') {
-      const failure = classify(reply, format);
+      const failure = classify(reply, { format, messages: question.messages });
       report(failure.type);
       return { kind: 'failed', failure, format };
     }
-    negotiation.accepted();
+    negotiation.accepted(format);
     circuit.close();
     if (reply.end === 'refused') {
       report('refused', reply);
@@ -110,10 +108,7 @@ export async function putQuestion<T>(
 const REFUSED: Failure = { type: 'refused', next: 'fail', message: 'the judge refused to answer' };
 
 function readReply<T>({ end, text }: Completion, request: JudgeRequest<T>): Received<T> {
-  if (end === 'cut') {
-    const problem = { type: 'output_truncated', message: 'it was cut off at the output limit; be brief' } as const;
-    return { kind: 'problem', problem, text };
-  }
+  if (end === 'cut') return { kind: 'problem', problem: CUT_OFF, text };
   const reading = readText(text, request);
   return reading.kind === 'value' ? reading : { ...reading, text };
 }

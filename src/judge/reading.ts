@@ -6,6 +6,12 @@ export type Reading<T> =
   | { readonly kind: 'value'; readonly value: T }
   | { readonly kind: 'problem'; readonly problem: ReplyProblem };
 
+/** The problem of a reply that ended at the output limit, whatever stands in it. */
+export const CUT_OFF: ReplyProblem = {
+  type: 'output_truncated',
+  message: 'it was cut off at the output limit; be brief',
+};
+
 /** Longest problem that is reported, in characters. */
 const LONGEST_PROBLEM = 500;
 

@@ -65,15 +65,43 @@ describe('an open circuit after its cool-down', () => {
     return circuit;
   };
 
-  it('lets one question through at a time', async () => {
+  it('lets one question through, and the others wait for what becomes of it', async () => {
     const circuit = opened();
     const hold = Promise.withResolvers<void>();
+    const asked: string[] = [];
     const probe = circuit.pass(() => hold.promise);
-    await expect(circuit.pass(async () => 'asked')).rejects.toMatchObject({ type: 'unauthorized' });
+    const waiting = circuit.pass(async () => asked.push('waiting'));
+    await new Promise(setImmediate);
+    expect(asked).toEqual([]);
     circuit.close();
     hold.resolve();
+    await Promise.all([probe, waiting]);
+    expect(asked).toEqual(['waiting']);
+  });
+
+  it('fails those that waited when the one was refused, too', async () => {
+    const circuit = opened();
+    const hold = Promise.withResolvers<void>();
+    const probe = circuit.pass(async () => {
+      await hold.promise;
+      circuit.open(failure);
+    });
+    const waiting = circuit.pass(async () => 'asked');
+    hold.resolve();
+    await expect(waiting).rejects.toMatchObject({ type: 'unauthorized' });
     await probe;
-    await expect(circuit.pass(async () => 'asked')).resolves.toBe('asked');
+  });
+
+  it('admits no work while it is open, one piece when it may be tried again, and all when it is closed', () => {
+    let time = 0;
+    const circuit = createCircuit({ coolDownMs: 10, now: () => time });
+    expect(circuit.admission()).toEqual({ limit: Infinity });
+    circuit.open(failure);
+    expect(circuit.admission()).toEqual({ limit: 0, askAgainAt: 10 });
+    time = 10;
+    expect(circuit.admission()).toEqual({ limit: 1 });
+    circuit.close();
+    expect(circuit.admission()).toEqual({ limit: Infinity });
   });
 
   it('lets the next one through when the first told nothing', async () => {

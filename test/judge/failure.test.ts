@@ -28,6 +28,18 @@ describe('a failure that may pass', () => {
     expect(outcomes(bench.calls)).toEqual(['unavailable', 'success']);
   });
 
+  it.each([301, 302, 307, 308])(
+    'is one when the endpoint redirects: %i sends the conversation nowhere else',
+    async (status) => {
+      await using elsewhere = await setUp({ scripts: { berth: FREE } });
+      const headers = { location: `${elsewhere.server.baseUrl}/chat/completions` };
+      await using bench = await setUp({ scripts: { berth: () => ({ status, headers }) } });
+      await expect(bench.fail()).resolves.toMatchObject({ type: 'unavailable' });
+      expect(outcomes(bench.calls)).toEqual(['unavailable']);
+      expect(elsewhere.server.requests).toEqual([]);
+    },
+  );
+
   it('is tried again no more often than configured', async () => {
     await using bench = await setUp({ scripts: { berth: () => ({ status: 429 }) } }, { retries: 3 });
     await expect(bench.fail()).resolves.toMatchObject({ type: 'rate_limited' });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { UsageError } from '../../src/commands/command.ts';
+import { UsageError } from '../../src/lib/usage-error.ts';
 import { openFileJudge } from '../../src/judge/file-judge.ts';
 import type { Judge, JudgeCall, JudgeRequest } from '../../src/judge/judge.ts';
 import { FREE, outcomes, question, type Berth } from './questions.ts';
@@ -136,12 +136,12 @@ describe('files that cannot be read', () => {
     ['text', 'not JSON', 'line 2: not JSON'],
     ['no value', { key: 'k' }, 'line 2: value: '],
     ['no key', { value: 1 }, 'line 2: key: '],
-    ['a list', [], 'line 2: the line: '],
+    ['a list', [], 'line 2: given an empty list, expected an object'],
   ])('names the line that holds %s', async (_, line, message) => {
     await writeAnswers({ key: 'k', value: FREE }, line);
     const opened = openFileJudge(directory);
     await expect(opened).rejects.toThrow(UsageError);
-    await expect(opened).rejects.toThrow(`${join(directory, 'answers.jsonl')}, ${message}`);
+    await expect(opened).rejects.toThrow(`${join(directory, 'answers.jsonl')} has a fault:\n  ${message}`);
   });
 
   it('names a directory that is a file', async () => {

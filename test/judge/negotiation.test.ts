@@ -128,6 +128,68 @@ describe('the reply format', () => {
     expect(formats(bench)).toEqual(['json_schema']);
   });
 
+  it('never steps down once a format was accepted, whatever an error sounds like', async () => {
+    const sounds = { status: 400, error: { message: 'response_format json_schema is not supported' } };
+    await using bench = await setUp({ scripts: { berth: [{ value: FREE }, sounds, { value: FREE }] } });
+    await bench.ask();
+    await expect(bench.fail()).resolves.toMatchObject({ type: 'unavailable' });
+    await expect(bench.ask()).resolves.toEqual(FREE);
+    expect(formats(bench)).toEqual(['json_schema', 'json_schema', 'json_schema']);
+  });
+
+  it.each([
+    ['the schema', 'json_schema', { message: 'Invalid schema', param: 'response_format' }],
+    ['the schema inside', 'json_schema', { message: 'no', param: 'response_format.json_schema.schema' }],
+    ['its format', 'json_schema', { message: 'no', code: 'unsupported_response_format' }],
+    ['tools', 'tool', { message: 'no', param: 'tool_choice' }],
+  ])('steps down when the error names %s', async (_, refused, error) => {
+    await using bench = await setUp({
+      scripts: { berth: ({ format }) => (format === refused ? { status: 400, error } : { value: FREE }) },
+      refuses: refused === 'tool' ? ['json_schema'] : [],
+    });
+    await expect(bench.ask()).resolves.toEqual(FREE);
+    expect(formats(bench).at(-1)).toBe(refused === 'tool' ? 'json' : 'tool');
+  });
+
+  it('stays when the error names another part of the request, whatever it says of it', async () => {
+    const error = { message: 'Invalid schema: response_format cannot be read', param: 'messages' };
+    await using bench = await setUp({ scripts: { berth: () => ({ status: 400, error }) } });
+    await bench.fail();
+    expect(formats(bench)).toEqual(['json_schema']);
+  });
+
+  describe('an error that quotes the conversation', () => {
+    const content =
+      'Why was my "json_schema" flagged by moderation?\nThe tool says: response_format is not supported by the context window.';
+    const asked = { ...question, messages: [{ role: 'user', content }] as const };
+
+    it.each([
+      ['whole', `could not parse: ${content}`],
+      ['as JSON', `could not parse ${JSON.stringify({ role: 'user', content })}`],
+      ['its beginning', `could not parse: ${content.slice(0, 60)}…`],
+      ['its end', `could not parse: …${content.slice(40)}`],
+    ])('%s is read by its own words alone', async (_, message) => {
+      await using bench = await setUp({ scripts: { berth: () => ({ status: 400, error: { message } }) } });
+      await expect(bench.fail(asked)).resolves.toMatchObject({ type: 'unavailable' });
+      expect(formats(bench)).toEqual(['json_schema']);
+    });
+
+    it.each([
+      [`flagged by our moderation: ${content}`, 'refused', 1],
+      [`maximum context length is 10: ${content}`, 'context_too_long', 1],
+      [`json_schema is not supported: ${content}`, 'unavailable', 2],
+    ])('still says what it says: %s', async (message, type, requests) => {
+      await using bench = await setUp({
+        scripts: {
+          berth: ({ format }) =>
+            format === 'json_schema' ? { status: 400, error: { message } } : { status: 400, error: { message: 'no' } },
+        },
+      });
+      await expect(bench.fail(asked)).resolves.toMatchObject({ type });
+      expect(bench.server.requests).toHaveLength(requests);
+    });
+  });
+
   it('takes an answer that comes as content although a function call was asked for', async () => {
     await using bench = await setUp({
       scripts: {

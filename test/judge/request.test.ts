@@ -30,12 +30,6 @@ describe('a question to an endpoint', () => {
     });
   });
 
-  it('adds the parameters that were configured', async () => {
-    await using bench = await setUp({ scripts: { berth: FREE } }, { parameters: { temperature: 0, seed: 7 } });
-    await bench.ask();
-    expect(bench.server.requests[0]?.body).toMatchObject({ temperature: 0, seed: 7, model: 'keeper-1' });
-  });
-
   it('carries the key as a bearer token', async () => {
     await using bench = await setUp({ scripts: { berth: FREE }, apiKey: 'sk-harbour' }, { apiKey: 'sk-harbour' });
     await expect(bench.ask()).resolves.toEqual(FREE);
