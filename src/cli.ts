@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-import { type Command, type CommandIo, EXIT, type ExitStatus, UsageError } from './commands/command.ts';
+import { type Command, type CommandIo, EXIT, type ExitStatus } from './commands/command.ts';
 import { ListenError } from './lib/listen-error.ts';
+import { UsageError } from './lib/usage-error.ts';
 import { packageVersion } from './lib/version.ts';
 
 interface Entry {

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { MessageFormatError } from '../conversation/message-fields.ts';
 import type { Message } from '../conversation/message.ts';
 import { readMessages } from '../conversation/read-messages.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { readJsonLines, type LineProblem, type RowsReading } from '../lib/json-lines.ts';
+import { describeJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import type { Metric, MetricParams } from '../metrics/metric.ts';
-import { describeJson, readJsonLines, type LineProblem, type RowsReading } from './json-lines.ts';
 
 /** One conversation to be judged by one metric, everything about it validated. */
 export interface ScoreRow {

@@ -1,4 +1,4 @@
-import { maskUrls } from '../config/redact.ts';
+import { maskUrls } from '../lib/mask-urls.ts';
 import { exporterNames, valueOf } from '../telemetry/otel-environment.ts';
 import type { Environment } from '../telemetry/otel-environment.ts';
 import type { CheckResult } from './check-result.ts';

@@ -4,6 +4,7 @@ import type { JudgeCall } from '../judge/judge.ts';
 import { createOpenAiJudge } from '../judge/openai-judge.ts';
 import { recordCalls } from '../judge/record-calls.ts';
 import { agentGoalAccuracy } from '../metrics/agent-goal-accuracy.ts';
+import type { Verdict } from '../metrics/metric.ts';
 import type { CheckResult } from './check-result.ts';
 
 /** A conversation that any judge must find achieved. */
@@ -45,10 +46,8 @@ export async function checkJudge(config: JudgeConfig, signal: AbortSignal): Prom
       remedy: 'Set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of your own.',
     };
   }
-  await using judge = createOpenAiJudge({ ...config, retries: 0 });
   const calls: JudgeCall[] = [];
-  const params = agentGoalAccuracy.params.parse({});
-  const verdict = await agentGoalAccuracy.score({ messages: PLAIN_CASE, params }, recordCalls(judge, calls), signal);
+  const verdict = await judgePlainCase(config, calls, signal);
   const cost = describeCalls(calls);
   switch (verdict.kind) {
     case 'failed':
@@ -76,6 +75,20 @@ export async function checkJudge(config: JudgeConfig, signal: AbortSignal): Prom
         };
       }
       return { item, status: 'ok', detail: `${config.model} at ${config.baseUrl} judges. ${cost}` };
+  }
+}
+
+async function judgePlainCase(
+  config: JudgeConfig & { kind: 'on' },
+  calls: JudgeCall[],
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const judge = createOpenAiJudge({ ...config, retries: 0 });
+  const params = agentGoalAccuracy.params.parse({});
+  try {
+    return await agentGoalAccuracy.score({ messages: PLAIN_CASE, params }, recordCalls(judge, calls), signal);
+  } finally {
+    await judge[Symbol.asyncDispose]();
   }
 }
 

@@ -1,3 +1,5 @@
+import { errorCode } from '../lib/error-code.ts';
+
 /** How an attempt to reach a server over HTTP ended. */
 export type Reached =
   | { readonly kind: 'answered'; readonly status: number }
@@ -44,9 +46,8 @@ export async function reach(url: string, init: RequestInit, { timeoutMs, signal 
 /** The first code in what `fetch` gives as its cause; a host with several addresses fails with one error for each. */
 function codeOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.errors.length > 0) return codeOf(cause.errors[0]);
-  if (!(cause instanceof Error)) return '';
-  if (cause.name === 'HTTPParserError') return 'HPE_INVALID';
-  return 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  if (cause instanceof Error && cause.name === 'HTTPParserError') return 'HPE_INVALID';
+  return errorCode(cause) ?? '';
 }
 
 function explain(code: string): string {

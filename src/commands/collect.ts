@@ -6,7 +6,8 @@ import type { Folded } from '../agui/fold.ts';
 import type { RunRequest } from '../agui/input.ts';
 import type { StreamFormat } from '../agui/read-stream.ts';
 import { parseJson } from '../lib/json.ts';
-import { type Command, type CommandIo, EXIT, type ExitStatus, UsageError } from './command.ts';
+import { unusablePath, UsageError } from '../lib/usage-error.ts';
+import { type Command, type CommandIo, EXIT, type ExitStatus } from './command.ts';
 import { parseArguments } from './parse-arguments.ts';
 
 const FORMATS = ['sse', 'protobuf', 'jsonl'] as const satisfies readonly StreamFormat[];
@@ -73,15 +74,12 @@ function oneOf<const T extends string>(
 async function readRequest(path: string): Promise<RunRequest> {
   const { readRunRequest } = await import('../agui/input.ts');
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw unreadable(path, error);
+    throw unusablePath(path, error);
   });
   const request = readRunRequest(parseJson(text.replace(/^\uFEFF/, '')));
   if (request) return request;
   throw new UsageError(`--input ${path}: expected a JSON object, the body of a request to an AG-UI agent`);
 }
-
-const unreadable = (path: string, error: unknown): UsageError =>
-  new UsageError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
 
 interface Reading {
   readonly folded: Folded;
@@ -116,7 +114,7 @@ async function readStream(
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    throw unreadable(file, error);
+    throw unusablePath(file, error);
   }
   reader.end();
   const folded = fold.finish('complete');

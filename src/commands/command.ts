@@ -24,8 +24,3 @@ export interface Command {
    */
   run(args: readonly string[], io: CommandIo): Promise<ExitStatus>;
 }
-
-/** Bad usage, bad configuration or unreadable input. The message is for the person at the terminal. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}

@@ -1,4 +1,5 @@
-import { EXIT, UsageError } from './command.ts';
+import { UsageError } from '../lib/usage-error.ts';
+import { EXIT } from './command.ts';
 import type { Command, CommandIo, ExitStatus } from './command.ts';
 import { parseArguments } from './parse-arguments.ts';
 

@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import type { ConfigArguments } from '../config/load.ts';
 import type { Judge } from '../judge/judge.ts';
-import type { SuiteReport } from '../suite/compare.ts';
-import { EXIT, UsageError, type Command, type CommandIo, type ExitStatus } from './command.ts';
+import { unusablePath, UsageError } from '../lib/usage-error.ts';
+import { EXIT, type Command, type CommandIo, type ExitStatus } from './command.ts';
+import { parseArguments } from './parse-arguments.ts';
 
 const HELP = `Usage: agui-sidecar score [FILE] [options]
        agui-sidecar score --suite FILE [options]
@@ -39,7 +39,7 @@ const OPTIONS = {
 export const score: Command = {
   help: HELP,
   async run(args, io) {
-    const { values, positionals } = parse(args);
+    const { values, positionals } = parseArguments({ args: [...args], options: OPTIONS, allowPositionals: true });
     const concurrency = values.concurrency === undefined ? undefined : readConcurrency(values.concurrency);
     const judgeSource: JudgeSource = { ...values, directory: values['judge-dir'], concurrency };
     if (values.suite !== undefined) {
@@ -51,14 +51,6 @@ export const score: Command = {
     return scoreRows(positionals[0] ?? '-', judgeSource, io);
   },
 };
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
 
 function readConcurrency(given: string): number {
   if (/^[1-9]\d{0,2}$/.test(given)) return Number(given);
@@ -75,7 +67,7 @@ async function scoreRows(source: string, judgeSource: JudgeSource, io: CommandIo
     { mapInOrder },
   ] = await Promise.all([
     import('../batch/read-rows.ts'),
-    import('../batch/json-lines.ts'),
+    import('../lib/json-lines.ts'),
     import('../metrics/registry.ts'),
     import('../batch/no-judge.ts'),
     import('../batch/judge-row.ts'),
@@ -85,13 +77,12 @@ async function scoreRows(source: string, judgeSource: JudgeSource, io: CommandIo
   const reading = readScoreRows(text, METRICS, (line, member) =>
     io.stderr.write(`line ${line}: ${member}: no metric reads this member; ignored\n`),
   );
-  if (!reading.ok) throw new UsageError(formatLineProblems(nameOf(source), reading.problems));
+  if (!reading.ok) throw new UsageError(formatLineProblems(nothingScored(source), reading.problems));
   const { rows } = reading;
   const needsJudge = rows.some(({ metric }) => metric.evaluator === 'llm');
 
-  await using stack = new AsyncDisposableStack();
   const { judge, concurrency } = needsJudge
-    ? await openJudge(judgeSource, io, stack)
+    ? await openJudge(judgeSource, io)
     : { judge: noJudge, concurrency: judgeSource.concurrency ?? 4 };
   let printed = 0;
   let unanswered = 0;
@@ -105,6 +96,8 @@ async function scoreRows(source: string, judgeSource: JudgeSource, io: CommandIo
     if (!io.signal.aborted) throw error;
     io.stderr.write(`stopped: ${printed} of ${rows.length} rows were scored\n`);
     return EXIT.failed;
+  } finally {
+    await judge[Symbol.asyncDispose]();
   }
   reportUnanswered(unanswered, judgeSource, io);
   return EXIT.done;
@@ -113,27 +106,27 @@ async function scoreRows(source: string, judgeSource: JudgeSource, io: CommandIo
 async function scoreSuite(source: string, json: boolean, judgeSource: JudgeSource, io: CommandIo): Promise<ExitStatus> {
   const [{ readSuite }, { formatLineProblems }, { judgeSuite }, { renderReport }] = await Promise.all([
     import('../suite/read-suite.ts'),
-    import('../batch/json-lines.ts'),
+    import('../lib/json-lines.ts'),
     import('../suite/judge-suite.ts'),
     import('../suite/render.ts'),
   ]);
   const reading = readSuite(await readInput(source, io));
-  if (!reading.ok) throw new UsageError(formatLineProblems(nameOf(source), reading.problems));
+  if (!reading.ok) throw new UsageError(formatLineProblems(nothingScored(source), reading.problems));
 
-  await using stack = new AsyncDisposableStack();
-  const { judge, concurrency } = await openJudge(judgeSource, io, stack);
-  let report: SuiteReport;
+  const { judge, concurrency } = await openJudge(judgeSource, io);
   try {
-    report = await judgeSuite(reading.rows, judge, { concurrency, signal: io.signal });
+    const report = await judgeSuite(reading.rows, judge, { concurrency, signal: io.signal });
+    await write(io, json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
+    const failed = [...report.goal.failed, ...report.topicRows.failed];
+    reportUnanswered(failed.filter(({ errorType }) => errorType === 'unanswered').length, judgeSource, io);
+    return EXIT.done;
   } catch (error) {
     if (!io.signal.aborted) throw error;
     io.stderr.write('stopped: the suite was not finished, so there is nothing to compare\n');
     return EXIT.failed;
+  } finally {
+    await judge[Symbol.asyncDispose]();
   }
-  await write(io, json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
-  const failed = [...report.goal.failed, ...report.topicRows.failed];
-  reportUnanswered(failed.filter(({ errorType }) => errorType === 'unanswered').length, judgeSource, io);
-  return EXIT.done;
 }
 
 interface JudgeSource extends ConfigArguments {
@@ -142,15 +135,14 @@ interface JudgeSource extends ConfigArguments {
   readonly concurrency: number | undefined;
 }
 
-/** Opens the judge that was asked for and leaves closing it to `stack`. */
+/** Opens the judge that was asked for; closing it is the caller's. */
 async function openJudge(
   { directory, concurrency, config, set }: JudgeSource,
   io: CommandIo,
-  stack: AsyncDisposableStack,
-): Promise<{ readonly judge: Judge; readonly concurrency: number }> {
+): Promise<{ readonly judge: Judge & AsyncDisposable; readonly concurrency: number }> {
   if (directory !== undefined) {
     const { openFileJudge } = await import('../judge/file-judge.ts');
-    return { judge: stack.use(await openFileJudge(directory)), concurrency: concurrency ?? 4 };
+    return { judge: await openFileJudge(directory), concurrency: concurrency ?? 4 };
   }
   const [{ loadConfig }, { formatProblems }] = await Promise.all([
     import('../config/load.ts'),
@@ -167,7 +159,7 @@ async function openJudge(
   }
   const { createOpenAiJudge } = await import('../judge/openai-judge.ts');
   const places = concurrency ?? judge.concurrency;
-  return { judge: stack.use(createOpenAiJudge({ ...judge, concurrency: places })), concurrency: places };
+  return { judge: createOpenAiJudge({ ...judge, concurrency: places }), concurrency: places };
 }
 
 function reportUnanswered(rows: number, { directory }: JudgeSource, io: CommandIo): void {
@@ -178,7 +170,8 @@ function reportUnanswered(rows: number, { directory }: JudgeSource, io: CommandI
   );
 }
 
-const nameOf = (source: string): string => (source === '-' ? 'standard input' : source);
+const nothingScored = (source: string): string =>
+  `${source === '-' ? 'standard input' : source}: nothing was scored, since the input`;
 
 async function readInput(source: string, io: CommandIo): Promise<string> {
   if (source === '-') {
@@ -189,8 +182,7 @@ async function readInput(source: string, io: CommandIo): Promise<string> {
   try {
     return await readFile(source, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new UsageError(`${source}: expected a readable file (${code})`, { cause: error });
+    throw unusablePath(source, error);
   }
 }
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { CONFIG_OPTIONS, loadConfig } from '../config/load.ts';
 import { formatProblems } from '../config/problem.ts';
-import { type Command, EXIT, UsageError } from './command.ts';
+import { UsageError } from '../lib/usage-error.ts';
+import { type Command, EXIT } from './command.ts';
 import { parseArguments } from './parse-arguments.ts';
 
 const HELP = `Runs the sidecar: forwards every request to the agent, judges a sample of the conversations.

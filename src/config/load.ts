@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { errorCode } from '../lib/error-code.ts';
 import { METRICS } from '../metrics/registry.ts';
 import { resolveConfig } from './resolve.ts';
 import type { ConfigResult, Purpose } from './resolve.ts';
@@ -30,6 +31,6 @@ async function readText(path: string): Promise<{ readonly text: string } | { rea
   try {
     return { text: await readFile(path, 'utf8') };
   } catch (error) {
-    return { unreadable: error instanceof Error && 'code' in error ? String(error.code) : String(error) };
+    return { unreadable: errorCode(error) ?? String(error) };
   }
 }

@@ -19,3 +19,14 @@ export function parseJson(text: string): JsonValue | undefined {
     return undefined;
   }
 }
+
+const LONGEST_SHOWN = 60;
+
+/** A value in an error message, to stand after "given": short, and recognisable. */
+export function describeJson(value: JsonValue | undefined): string {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
+  if (isJsonObject(value)) return `an object with ${Object.keys(value).slice(0, 5).join(', ') || 'no members'}`;
+  const text = JSON.stringify(value);
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}

@@ -11,6 +11,7 @@ import {
   OUTCOME_COMPARISON_QUESTION,
 } from './prompts/outcome-comparison.ts';
 import { presentQuoted, presentRecord, presentTopicsOfAgent } from './prompts/record.ts';
+import { SAMPLE } from './sample.ts';
 import { evaluatorVersion } from './version.ts';
 import { failedVerdict, passOrFail } from './verdict.ts';
 
@@ -28,7 +29,7 @@ type GoalAccuracyParams = z.output<typeof params>;
 
 /** Did the agent reach what the user wanted, as inferred from the conversation? 1 or 0. Definition: docs/metrics.md. */
 export const agentGoalAccuracy: Metric<GoalAccuracyParams> = {
-  ...sharedParts('agent_goal_accuracy'),
+  ...sharedParts('agent_goal_accuracy', SAMPLE.goal),
   title: 'Agent goal accuracy',
   needs: [],
   score: (input, judge, signal) => score(input, undefined, judge, signal),
@@ -36,7 +37,7 @@ export const agentGoalAccuracy: Metric<GoalAccuracyParams> = {
 
 /** Did the agent reach the outcome that the reference describes? 1 or 0. Definition: docs/metrics.md. */
 export const agentGoalAccuracyWithReference: Metric<GoalAccuracyParams> = {
-  ...sharedParts('agent_goal_accuracy_with_reference'),
+  ...sharedParts('agent_goal_accuracy_with_reference', SAMPLE.reference),
   title: 'Agent goal accuracy, with reference',
   needs: ['reference'],
   score(input, judge, signal) {
@@ -45,8 +46,10 @@ export const agentGoalAccuracyWithReference: Metric<GoalAccuracyParams> = {
   },
 };
 
+/** @param desired the outcome that the sample requests compare with. */
 function sharedParts(
   name: string,
+  desired: string,
 ): Pick<Metric<GoalAccuracyParams>, 'name' | 'range' | 'evaluator' | 'params' | 'version'> {
   return {
     name,
@@ -56,14 +59,10 @@ function sharedParts(
     version: (given, judgeModel) =>
       evaluatorVersion({
         metric: name,
-        prompts: [
-          GOAL_AND_END_STATE_INSTRUCTIONS,
-          GOAL_AND_END_STATE_QUESTION,
-          OUTCOME_COMPARISON_INSTRUCTIONS,
-          OUTCOME_COMPARISON_QUESTION,
-          OUTCOME_COMPARISON_ONLY_INSTRUCTIONS,
+        requests: (transcript) => [
+          { request: inferenceRequest(transcript, given) },
+          { request: comparisonRequest(transcript, { desired, arrived: SAMPLE.endState }, given) },
         ],
-        schemas: { goal_and_end_state: goalAndEndState, outcome_comparison: outcomeComparison },
         params: given,
         judgeModel,
       }),
@@ -76,7 +75,7 @@ async function score(
   judge: Judge,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const { threshold, compat, reference_topics: topics } = input.params;
+  const { threshold, compat } = input.params;
   const asRagas = compat === 'ragas';
   if (!asRagas) {
     const why = whyNotApplicable(input);
@@ -85,14 +84,13 @@ async function score(
   const transcript = renderTranscript(input.messages);
   let details: JsonObject = transcript.truncated ? { truncated: true } : {};
   try {
-    const inferred = await judge.ask(inferenceRequest(transcript, asRagas ? undefined : topics, asRagas), { signal });
+    const inferred = await judge.ask(inferenceRequest(transcript, input.params), { signal });
     details = { ...inferred, ...details };
     if (!asRagas && isNothing(inferred.user_goal)) {
       return { kind: 'not_applicable', why: 'The user asked for nothing.', details };
     }
     const outcome = { desired: reference ?? inferred.user_goal, arrived: inferred.end_state };
-    const request = asRagas ? comparisonAsRagas(outcome) : comparisonRequest(transcript, outcome, topics);
-    const { reason, verdict } = await judge.ask(request, { signal });
+    const { reason, verdict } = await judge.ask(comparisonRequest(transcript, outcome, input.params), { signal });
     const value = verdict === '1' ? 1 : 0;
     return { kind: 'scored', value, label: passOrFail(value, threshold), reason, details };
   } catch (error) {
@@ -112,10 +110,11 @@ const isNothing = (goal: string): boolean => /^[\s\p{P}]*(?:none|null|n\/a)?[\s\
 
 function inferenceRequest(
   transcript: Transcript,
-  topics: readonly string[] | undefined,
-  asRagas: boolean,
+  { compat, reference_topics: topics }: GoalAccuracyParams,
 ): JudgeRequest<z.output<typeof goalAndEndState>> {
-  const question = [presentRecord(transcript), ...presentTopicsOfAgent(topics), GOAL_AND_END_STATE_QUESTION];
+  const asRagas = compat === 'ragas';
+  const topicsOfAgent = asRagas ? [] : presentTopicsOfAgent(topics);
+  const question = [presentRecord(transcript), ...topicsOfAgent, GOAL_AND_END_STATE_QUESTION];
   return {
     schemaName: 'goal_and_end_state',
     schema: goalAndEndState,
@@ -135,8 +134,9 @@ interface Outcome {
 function comparisonRequest(
   transcript: Transcript,
   { desired, arrived }: Outcome,
-  topics: readonly string[] | undefined,
+  { compat, reference_topics: topics }: GoalAccuracyParams,
 ): JudgeRequest<z.output<typeof outcomeComparison>> {
+  if (compat === 'ragas') return comparisonAsRagas({ desired, arrived });
   const question = [
     presentRecord(transcript),
     ...presentTopicsOfAgent(topics),

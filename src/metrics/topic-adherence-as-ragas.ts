@@ -8,23 +8,13 @@ import {
   TOPIC_REFUSAL_INSTRUCTIONS,
   TOPICS_INSTRUCTIONS,
 } from './prompts/topics-as-ragas.ts';
+import { SAMPLE } from './sample.ts';
 import type { TopicOutcome } from './topic-outcomes.ts';
+import type { SampleRequest } from './version.ts';
 
 const topics = z.object({ topics: z.array(z.string()) });
 const topicRefusal = z.object({ refused_to_answer: z.boolean() });
 const topicClassification = z.object({ classifications: z.array(z.boolean()) });
-
-export const RAGAS_TOPIC_SCHEMAS = {
-  topics,
-  topic_refusal: topicRefusal,
-  topic_classification: topicClassification,
-} as const;
-
-export const RAGAS_TOPIC_PROMPTS: readonly string[] = [
-  TOPICS_INSTRUCTIONS,
-  TOPIC_REFUSAL_INSTRUCTIONS,
-  TOPIC_CLASSIFICATION_INSTRUCTIONS,
-];
 
 interface NamedTopicOutcome extends TopicOutcome {
   readonly topic: string;
@@ -55,6 +45,18 @@ export async function askAsRagas(
     on_topic: classifications[index] ?? false,
     refused: refused[index] ?? false,
   }));
+}
+
+/** The requests that {@link askAsRagas} makes when the one topic found is that of the sample. */
+export function sampleRequestsAsRagas(
+  transcript: Transcript,
+  referenceTopics: readonly string[],
+): readonly SampleRequest[] {
+  return [
+    { request: topicsRequest(transcript) },
+    { request: refusalRequest(transcript, SAMPLE.topic) },
+    { request: classificationRequest([SAMPLE.topic], referenceTopics) },
+  ];
 }
 
 function topicsRequest(transcript: Transcript): JudgeRequest<z.output<typeof topics>> {

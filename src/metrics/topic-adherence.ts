@@ -6,7 +6,8 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Metric, Verdict } from './metric.ts';
 import { presentRecord } from './prompts/record.ts';
 import { TOPIC_OUTCOMES_INSTRUCTIONS, topicOutcomesQuestion } from './prompts/topic-outcomes.ts';
-import { askAsRagas, RAGAS_TOPIC_PROMPTS, RAGAS_TOPIC_SCHEMAS } from './topic-adherence-as-ragas.ts';
+import { SAMPLE } from './sample.ts';
+import { askAsRagas, sampleRequestsAsRagas } from './topic-adherence-as-ragas.ts';
 import {
   ADHERENCE_MODES,
   adherence,
@@ -17,7 +18,7 @@ import {
   type OutcomeCounts,
   type TopicOutcome,
 } from './topic-outcomes.ts';
-import { evaluatorVersion } from './version.ts';
+import { evaluatorVersion, type SampleRequest } from './version.ts';
 import { failedVerdict, passOrFail } from './verdict.ts';
 
 /** The reply to the one question of this metric; `details` of a verdict holds it under the same name. */
@@ -68,8 +69,10 @@ export const topicAdherence: Metric<z.output<typeof params>> = {
   version: (given, judgeModel) =>
     evaluatorVersion({
       metric: 'topic_adherence',
-      prompts: [TOPIC_OUTCOMES_INSTRUCTIONS, topicOutcomesQuestion([]), ...RAGAS_TOPIC_PROMPTS],
-      schemas: { topic_outcomes: topicOutcomes, ...RAGAS_TOPIC_SCHEMAS },
+      requests: (transcript) =>
+        given.compat === 'ragas'
+          ? sampleRequestsAsRagas(transcript, given.reference_topics)
+          : [sampleRequest(transcript, given.reference_topics)],
       params: given,
       judgeModel,
     }),
@@ -148,6 +151,20 @@ function topicOutcomesRequest(transcript: Transcript, referenceTopics: readonly 
     ],
     check: (reply) => findUngrounded(reply, transcript),
   };
+}
+
+/** The request with one topic of each kind that its check refuses. */
+function sampleRequest(transcript: Transcript, referenceTopics: readonly string[]): SampleRequest {
+  const [turn = 1] = transcript.userTurns.keys();
+  const problems = [
+    { turn: 0, evidence: '' },
+    { turn, evidence: '' },
+    { turn, evidence: SAMPLE.goal },
+  ].flatMap((place) => {
+    const topic = { topic: SAMPLE.topic, on_topic: true, refused: false, ...place };
+    return findUngrounded({ topics: [topic] }, transcript) ?? [];
+  });
+  return { request: topicOutcomesRequest(transcript, referenceTopics), problems };
 }
 
 /**

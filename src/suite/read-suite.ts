@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { describeJson, readJsonLines, type RowsReading } from '../batch/json-lines.ts';
 import { MessageFormatError } from '../conversation/message-fields.ts';
 import type { Message } from '../conversation/message.ts';
 import { readMessages } from '../conversation/read-messages.ts';
+import { readBySchema, readJsonLines, type RowsReading } from '../lib/json-lines.ts';
+import { describeJson } from '../lib/json.ts';
 
 /** A subject that a person found in the conversation. */
 export interface LabelledTopic {
@@ -50,19 +51,16 @@ const suiteRow = z.object({
 export function readSuite(text: string): RowsReading<SuiteRow> {
   const seen = new Set<string>();
   return readJsonLines(text, (value) => {
-    const parsed = suiteRow.safeParse(value);
-    if (!parsed.success) {
-      const problems = parsed.error.issues.map(({ path, message }) => ({ field: path.map(String).join('.'), message }));
-      return { ok: false, problems };
-    }
-    const { id, tags, reference_topics: referenceTopics, labels } = parsed.data;
+    const parsed = readBySchema(suiteRow, value);
+    if (!parsed.ok) return parsed;
+    const { id, tags, reference_topics: referenceTopics, labels } = parsed.row;
     if (seen.has(id)) {
       return { ok: false, problems: [{ field: 'id', message: `${describeJson(id)} stands on an earlier line too` }] };
     }
     seen.add(id);
     let messages: readonly Message[];
     try {
-      messages = readMessages(parsed.data.messages);
+      messages = readMessages(parsed.row.messages);
     } catch (error) {
       if (!(error instanceof MessageFormatError)) throw error;
       return { ok: false, problems: [{ field: '', message: error.message }] };

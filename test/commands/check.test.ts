@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CheckResult } from '../../src/check/check-result.ts';
 import { check } from '../../src/commands/check.ts';
-import { UsageError } from '../../src/commands/command.ts';
+import { UsageError } from '../../src/lib/usage-error.ts';
 import { startJudgeServer } from '../support/judge-server.ts';
 import type { JudgeServerOptions } from '../support/judge-server.ts';
 import { runCommand } from '../support/run-command.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { collect } from '../../src/commands/collect.ts';
-import { UsageError } from '../../src/commands/command.ts';
+import { UsageError } from '../../src/lib/usage-error.ts';
 import { runCommand } from '../support/run-command.ts';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/agui/${name}`, import.meta.url));
@@ -117,8 +117,8 @@ describe('collect', () => {
     [['--only', 'runs'], '--only: given "runs", expected messages, ragas, findings'],
     [['a', 'b'], 'collect takes one FILE, given 2'],
     [['--verbose'], "Unknown option '--verbose'"],
-    [['no-such-file.sse'], 'cannot read no-such-file.sse'],
-    [['--input', 'no-such-file.json'], 'cannot read no-such-file.json'],
+    [['no-such-file.sse'], 'no-such-file.sse: expected a readable file (ENOENT)'],
+    [['--input', 'no-such-file.json'], 'no-such-file.json: expected a readable file (ENOENT)'],
   ])('refuses %j', async (args, message) => {
     const refusal = run(args);
     await expect(refusal).rejects.toThrow(UsageError);

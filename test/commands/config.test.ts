@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { config } from '../../src/commands/config.ts';
-import { UsageError } from '../../src/commands/command.ts';
+import { UsageError } from '../../src/lib/usage-error.ts';
 import { runCommand } from '../support/run-command.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/agui-sidecar.yaml', import.meta.url));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { UsageError } from '../../src/commands/command.ts';
+import { UsageError } from '../../src/lib/usage-error.ts';
 import { score } from '../../src/commands/score.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { startJudgeServer, type JudgeServer } from '../support/judge-server.ts';

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { agentGoalAccuracy, agentGoalAccuracyWithReference } from '../../src/metrics/agent-goal-accuracy.ts';
 import type { Message } from '../../src/conversation/message.ts';
+import { setUp } from '../judge/questions.ts';
+import { assistant, call, result, user } from '../support/exchanges.ts';
 import { NEVER, scriptedJudge } from '../support/scripted-judge.ts';
-import { assistant, call, result, user } from '../support/talk.ts';
 
 const TALK = [
-  user('Moor me at pier 4 for tonight.'),
-  assistant('', call('c1', 'moor', { pier: 4 })),
-  result('c1', 'pier 4 taken until noon', 'occupied'),
-  assistant('You are moored at pier 4.'),
+  user('u1', 'Moor me at pier 4 for tonight.'),
+  assistant('a1', '', [call('c1', 'moor', 'answered', { pier: 4 })]),
+  result('r1', 'c1', 'pier 4 taken until noon', 'occupied'),
+  assistant('a2', 'You are moored at pier 4.'),
 ];
 const INFERRED = { user_goal: 'moor at pier 4 tonight', end_state: 'claimed, not done (turn 3)' };
 const MISSED = { reason: 'Turn 3 reports that the pier is taken.', verdict: '0' };
@@ -83,7 +84,7 @@ describe('agent goal accuracy', () => {
 
 describe('goal accuracy does not apply', () => {
   it('without a user turn, and asks nothing', async () => {
-    const { judge, verdict } = score([], { messages: [assistant('hello?')] });
+    const { judge, verdict } = score([], { messages: [assistant('a', 'hello?')] });
     expect(await verdict).toMatchObject({ kind: 'not_applicable', why: 'The conversation has no user turn.' });
     expect(judge.seen).toEqual([]);
   });
@@ -95,7 +96,7 @@ describe('goal accuracy does not apply', () => {
   });
 
   it('when nobody said whether it waits and it ends on a call without a result', async () => {
-    const messages = [user('sell it'), assistant('Please confirm.', call('c1', 'confirm_sale', {}, 'complete'))];
+    const messages = [user('u', 'sell it'), assistant('a', 'Please confirm.', [call('c1', 'confirm_sale')])];
     expect(await score([], { messages }).verdict).toMatchObject({ kind: 'not_applicable' });
     expect(await score([INFERRED, MISSED], { messages, waiting: false }).verdict).toMatchObject({ kind: 'scored' });
   });
@@ -142,9 +143,16 @@ describe('a judge that fails', () => {
     ['a verdict with a space', { reason: 'x', verdict: ' 1' }],
     ['no reason', { verdict: '1' }],
   ])('%s is asked for once more, then fails as malformed', async (_, reply) => {
-    const { judge, verdict } = score([INFERRED, reply, reply]);
-    expect(await verdict).toMatchObject({ kind: 'failed', errorType: 'malformed' });
-    expect(judge.seen).toHaveLength(3);
+    await using bench = await setUp({
+      scripts: { goal_and_end_state: INFERRED, outcome_comparison: () => ({ value: reply }) },
+    });
+    const input = { messages: TALK, params: agentGoalAccuracy.params.parse({}) };
+    expect(await agentGoalAccuracy.score(input, bench.judge, NEVER)).toMatchObject({
+      kind: 'failed',
+      errorType: 'malformed',
+      details: INFERRED,
+    });
+    expect(bench.server.requests).toHaveLength(3);
   });
 
   it('and an abort is no verdict at all', async () => {

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { topicAdherence } from '../../src/metrics/topic-adherence.ts';
+import { setUp } from '../judge/questions.ts';
+import { assistant, user } from '../support/exchanges.ts';
+import type { JudgeServerReply } from '../support/judge-server.ts';
 import { NEVER, scriptedJudge } from '../support/scripted-judge.ts';
-import { assistant, user } from '../support/talk.ts';
 
 const TALK = [
-  user('Which knot holds a wet rope?'),
-  assistant('A double fisherman.'),
-  user('Good. And what is a fair rent in Leith?'),
-  assistant('That is outside of what I know.'),
+  user('u1', 'Which knot holds a wet rope?'),
+  assistant('a1', 'A double fisherman.'),
+  user('u2', 'Good. And what is a fair rent in Leith?'),
+  assistant('a2', 'That is outside of what I know.'),
 ];
 const KNOTS = { topic: 'knots for wet rope', on_topic: true, refused: false, turn: 1, evidence: 'holds a wet rope' };
 const RENT = { topic: 'rents', on_topic: false, refused: true, turn: 3, evidence: 'a fair rent in Leith' };
@@ -68,7 +70,7 @@ describe('topic adherence', () => {
   });
 
   it('asks nothing about a conversation without a user turn', async () => {
-    const { judge, verdict } = score([], {}, [assistant('Anyone?')]);
+    const { judge, verdict } = score([], {}, [assistant('a', 'Anyone?')]);
     expect(await verdict).toMatchObject({ kind: 'not_applicable', why: 'The conversation has no user turn.' });
     expect(judge.seen).toEqual([]);
   });
@@ -81,6 +83,15 @@ describe('topic adherence', () => {
 });
 
 describe('evidence', () => {
+  /** Scores by the judge that is used in service, which puts a fault back once. */
+  const scoreByEndpoint = async (replies: readonly JudgeServerReply[], messages = TALK) => {
+    await using bench = await setUp({ scripts: { topic_outcomes: replies } });
+    const verdict = await topicAdherence.score({ messages, params: params() }, bench.judge, NEVER);
+    return { verdict, requests: bench.server.requests };
+  };
+  const twice = (topic: typeof KNOTS): readonly JudgeServerReply[] =>
+    [topic, topic].map((each) => ({ value: { topics: [each] } }));
+
   it.each([
     ['words that do not stand in the turn', { ...KNOTS, evidence: 'Which knots hold' }],
     ['words of another turn', { ...KNOTS, evidence: 'A double fisherman.' }],
@@ -90,27 +101,31 @@ describe('evidence', () => {
     ['a turn that does not exist', { ...KNOTS, turn: 9 }],
     ['turn 0', { ...KNOTS, turn: 0 }],
   ])('%s fails the judgement as ungrounded after one retry', async (_, topic) => {
-    const { judge, verdict } = score([{ topics: [topic] }, { topics: [topic] }]);
-    expect(await verdict).toMatchObject({ kind: 'failed', errorType: 'ungrounded' });
-    expect(judge.seen).toHaveLength(2);
+    const { verdict, requests } = await scoreByEndpoint(twice(topic));
+    expect(verdict).toMatchObject({ kind: 'failed', errorType: 'ungrounded' });
+    expect(requests).toHaveLength(2);
+    expect(requests[1]?.messages.at(-1)?.content).toMatch(/topics\[0\]: .*turn \d/);
   });
 
   it('may be corrected in the retry', async () => {
-    const { verdict } = score([{ topics: [{ ...KNOTS, turn: 2 }] }, { topics: [KNOTS] }]);
-    expect(await verdict).toMatchObject({ kind: 'scored', value: 1 });
+    const { verdict } = await scoreByEndpoint([
+      { value: { topics: [{ ...KNOTS, turn: 2 }] } },
+      { value: { topics: [KNOTS] } },
+    ]);
+    expect(verdict).toMatchObject({ kind: 'scored', value: 1 });
   });
 
   it('cannot be taken from what the judge was not shown', async () => {
-    const long = [user(`${'a '.repeat(20_000)}SECRET${' z'.repeat(20_000)}`)];
-    const topic = { ...KNOTS, evidence: 'SECRET' };
-    const { judge, verdict } = score([{ topics: [topic] }, { topics: [topic] }], {}, long);
+    const long = [user('u', `${'a '.repeat(20_000)}SECRET${' z'.repeat(20_000)}`)];
+    const { judge, verdict } = score([{ topics: [{ ...KNOTS, evidence: 'SECRET' }] }], {}, long);
     expect(await verdict).toMatchObject({ kind: 'failed', errorType: 'ungrounded', details: { truncated: true } });
     expect(JSON.stringify(judge.seen)).not.toContain('SECRET');
   });
 
   it('that does not hold is not repeated in the cause, which may be logged', async () => {
     const topic = { ...KNOTS, topic: 'private matter', evidence: 'private words' };
-    const verdict = await score([{ topics: [topic] }, { topics: [topic] }]).verdict;
+    const { verdict } = await scoreByEndpoint(twice(topic));
+    expect(verdict).toMatchObject({ kind: 'failed', errorType: 'ungrounded' });
     expect(JSON.stringify(verdict)).not.toContain('private');
   });
 });

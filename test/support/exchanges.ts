@@ -16,18 +16,19 @@ export const assistant = (id: string, text: string, toolCalls: readonly ToolCall
   toolCalls,
 });
 
-export const call = (id: string, name = 'tides', state: ToolCall['state'] = 'complete'): ToolCall => ({
-  id,
-  name,
-  args: {},
-  state,
-});
+export const call = (
+  id: string,
+  name = 'tides',
+  state: ToolCall['state'] = 'complete',
+  args: ToolCall['args'] = {},
+): ToolCall => ({ id, name, args, state });
 
-export const result = (id: string, toolCallId: string, text: string): ToolMessage => ({
+export const result = (id: string, toolCallId: string, text: string, error?: string): ToolMessage => ({
   role: 'tool',
   id,
   toolCallId,
   text,
+  ...(error === undefined ? {} : { error }),
 });
 
 let exchanges = 0;

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import type { z } from 'zod';
+import { describeJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 
 /** What is wrong with one line of input, and in which field; `field` is empty when it is the line itself. */
 export interface LineProblem {
@@ -53,26 +54,25 @@ function readLine<Row>(
   return { ok: false, problems: [{ field: '', message: `given ${describeJson(value)}, expected an object` }] };
 }
 
+/** Reads a row by a schema. */
+export function readBySchema<Row>(schema: z.ZodType<Row>, value: JsonObject): RowReading<Row> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { ok: true, row: parsed.data };
+  const problems = parsed.error.issues.map(({ path, message }) => ({ field: path.map(String).join('.'), message }));
+  return { ok: false, problems };
+}
+
 const SHOWN_PROBLEMS = 20;
 
-/** One problem a line, for the person who has to mend the input. */
-export function formatLineProblems(source: string, problems: readonly LineProblem[]): string {
+/** One problem a line, for the person who has to mend the input. `subject` stands before "has a fault". */
+export function formatLineProblems(subject: string, problems: readonly LineProblem[]): string {
   const shown = problems
     .slice(0, SHOWN_PROBLEMS)
     .map(({ line, field, message }) => `  line ${line}: ${field === '' ? '' : `${field}: `}${message}`);
   const rest = problems.length - shown.length;
   return [
-    `${source}: nothing was scored, since the input has ${problems.length === 1 ? 'a fault' : `${problems.length} faults`}:`,
+    `${subject} has ${problems.length === 1 ? 'a fault' : `${problems.length} faults`}:`,
     ...shown,
     ...(rest > 0 ? [`  and ${rest} more`] : []),
   ].join('\n');
-}
-
-/** A value in an error message: short, and recognisable. */
-export function describeJson(value: JsonValue | undefined): string {
-  if (value === undefined) return 'nothing';
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
-  if (isJsonObject(value)) return 'an object';
-  const text = JSON.stringify(value);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
