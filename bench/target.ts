@@ -43,7 +43,11 @@ async function start(): Promise<number> {
   const proxy = createProxyServer({
     agents: [{ name: 'agent', url: `http://127.0.0.1:${first}`, match: '/' }],
     observe: () => ({ trace: { traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }, finished: () => {} }),
-    tap: { share: role === 'tap on' ? 1 : 0 },
+    tap: role === 'tap on' ? { maxExchangeBytes: 1024 * 1024, maxTotalBytes: 64 * 1024 * 1024 } : undefined,
+    connectTimeoutMs: 10_000,
+    onTapDropped: () => {},
+    onFault: () => {},
+    now: () => performance.timeOrigin + performance.now(),
   });
   return portOf(await proxy.listen({ port: 0, host: '127.0.0.1' }));
 }

@@ -1,23 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { Capture } from './agui/capture.ts';
 import type { Exchange } from './agui/exchange.ts';
-import { readRunRequest } from './agui/input.ts';
+import { exchangeKind, readRunHead, type RunHead } from './agui/input.ts';
 import { type ReadBounds, readCapture } from './agui/read-capture.ts';
 import type { ThreadKey } from './conversation/conversation.ts';
 import type { MergeKind } from './conversation/merge-runs.ts';
 import { parseJson } from './lib/json.ts';
 import type { Observe, ProxiedRequest, RequestEnd } from './proxy/observer.ts';
+import { unitHash } from './sampling/hash.ts';
 import type { Store } from './store/store.ts';
 import type { Logger } from './telemetry/log.ts';
-import type { Prometheus } from './telemetry/prometheus.ts';
+import type { ProxyMetrics } from './telemetry/proxy-metrics.ts';
 import type { RunSpanFactory, RunSpans } from './telemetry/run-span.ts';
 
 export interface ObserverOptions {
   readonly runSpans: RunSpanFactory;
-  readonly prometheus: Prometheus;
-  readonly store: Store;
+  readonly prometheus: Pick<ProxyMetrics, 'requestStarted' | 'requestEnded' | 'recordExchange'>;
+  readonly store: Pick<Store, 'runBegan' | 'runEnded' | 'append'>;
   readonly bounds: ReadBounds;
-  readonly log: Logger;
+  /**
+   * Share of threads that are read, in [0, 1]: of each, all runs or none, since a conversation with gaps cannot be told
+   * from a whole one. Below 1 a request is left out when it names no thread that could be found in it.
+   */
+  readonly share: number;
+  readonly log: Pick<Logger, 'error'>;
 }
 
 export interface Observer {
@@ -26,30 +32,54 @@ export interface Observer {
   settled(): Promise<void>;
 }
 
+/** A request under observation. */
+interface Observed {
+  readonly request: ProxiedRequest;
+  readonly spans: RunSpans;
+  /** The thread that the store was told of a run in, once it was. */
+  readonly begun: Promise<ThreadKey | undefined>;
+}
+
 /** What is done about each proxied request beside forwarding it: spans, counts, and its exchange to the store. */
-export function createObserver({ runSpans, prometheus, store, bounds, log }: ObserverOptions): Observer {
+export function createObserver({ runSpans, prometheus, store, bounds, share, log }: ObserverOptions): Observer {
   const unfinished = new Set<Promise<unknown>>();
 
-  async function begin({ agent, tenant }: ProxiedRequest, body: Uint8Array): Promise<ThreadKey | undefined> {
-    const threadId = readRunRequest(parseJson(Buffer.from(body).toString('utf8')))?.threadId;
-    if (!threadId) return undefined;
+  /** Does one part of the work; when it fails, that is logged and the other parts go on. */
+  async function attempt<Result>(
+    { agent }: ProxiedRequest,
+    failure: string,
+    work: () => Result | Promise<Result>,
+  ): Promise<Result | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      log.error({ error, agent }, failure);
+      return undefined;
+    }
+  }
+
+  async function begin(request: ProxiedRequest, head: RunHead | undefined): Promise<ThreadKey | undefined> {
+    if (!head?.threadId || exchangeKind(request.agentPath, head, false) !== 'run') return undefined;
+    const { agent, tenant } = request;
+    const { threadId } = head;
     const key = tenant === undefined ? { agent, threadId } : { agent, tenant, threadId };
     await store.runBegan(key);
     return key;
   }
 
-  async function finish(
-    request: ProxiedRequest,
-    spans: RunSpans,
-    begun: Promise<ThreadKey | undefined>,
-    end: RequestEnd,
-    capture?: Capture,
-  ): Promise<void> {
-    const exchange = capture && (await read(capture));
-    spans.end(end, exchange);
+  function isInShare({ agent, tenant }: ProxiedRequest, threadId: string): boolean {
+    return threadId !== '' && unitHash(['tap', agent, tenant ?? null, threadId]) < share;
+  }
+
+  async function finish({ request, spans, begun }: Observed, end: RequestEnd, capture?: Capture): Promise<void> {
+    const exchange =
+      capture &&
+      (await attempt(request, 'an exchange could not be read; the stream went on', () => readCapture(capture, bounds)));
+    // First of all that may fail: the gauge of requests under way has to fall.
     prometheus.requestEnded(request, end, exchange);
+    await attempt(request, 'the spans of a request could not be ended', () => spans.end(end, exchange));
     const key = await begun;
-    if (key) await store.runEnded(key);
+    if (key) await attempt(request, 'the end of a run could not be stored', () => store.runEnded(key));
     if (!exchange) return;
     const isReplay = exchange.kind === 'run' && (await append(exchange)) === 'replayed';
     prometheus.recordExchange(isReplay ? { ...exchange, kind: 'replay' } : exchange);
@@ -60,40 +90,43 @@ export function createObserver({ runSpans, prometheus, store, bounds, log }: Obs
     return store.append(exchange.threadId === '' ? { ...exchange, threadId: randomUUID() } : exchange);
   }
 
-  async function read(capture: Capture): Promise<Exchange | undefined> {
-    try {
-      return await readCapture(capture, bounds);
-    } catch (error) {
-      log.error({ error, agent: capture.agent }, 'an exchange could not be read; the stream went on');
-      return undefined;
-    }
-  }
-
-  function track(work: Promise<unknown>): void {
-    const settled = work.catch((error: unknown) => log.error({ error }, 'an exchange could not be recorded'));
-    unfinished.add(settled);
-    void settled.then(() => unfinished.delete(settled));
+  function track<Result>(work: Promise<Result>): Promise<Result> {
+    unfinished.add(work);
+    void work.then(() => unfinished.delete(work));
+    return work;
   }
 
   return {
     observe(request) {
-      prometheus.requestStarted(request);
       const spans = runSpans.start(request);
+      // Last of what may fail: a gauge that was raised must fall again.
+      prometheus.requestStarted(request);
+      let head: RunHead | undefined;
       let begun: Promise<ThreadKey | undefined> = Promise.resolve(undefined);
       return {
         trace: spans.trace,
         ...(spans.traceHeaders && { traceHeaders: spans.traceHeaders }),
         requested(body) {
-          begun = begin(request, body);
-          track(begun);
+          head = readHead(request, body);
+          begun = track(attempt(request, 'the beginning of a run could not be stored', () => begin(request, head)));
         },
-        finished(end, capture) {
-          track(finish(request, spans, begun, end, capture));
-        },
+        ...(share < 1 && { wantsCopy: () => isInShare(request, head?.threadId ?? '') }),
+        finished: (end, capture) =>
+          track(
+            attempt(request, 'an exchange could not be recorded', () =>
+              finish({ request, spans, begun }, end, capture),
+            ),
+          ),
       };
     },
     async settled() {
       while (unfinished.size > 0) await Promise.all(unfinished);
     },
   };
+}
+
+/** A body under a Content-Encoding, which AG-UI clients do not send, is not looked into before its exchange is read. */
+function readHead({ headers }: ProxiedRequest, body: Uint8Array): RunHead | undefined {
+  const isEncoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
+  return isEncoded ? undefined : readRunHead(parseJson(Buffer.from(body).toString('utf8')));
 }

@@ -4,23 +4,28 @@ import { readCustomInterrupt } from './interrupts.ts';
 import { readLeniently } from './lenient.ts';
 import { readWireMessages, type WireMessage } from './wire-message.ts';
 
-/** What a request says about the run it asks for, read leniently: hand-written clients leave ids out. */
-export interface RunRequest {
+/** What tells which run a request asks for, if any, without a look into its messages. */
+export interface RunHead {
   /** Empty when it is not said. */
   readonly threadId: string;
   /** Empty when it is not said. */
   readonly runId: string;
-  readonly messages: readonly WireMessage[];
+  readonly hasMessages: boolean;
   /** It answers interrupts. */
   readonly resumes: boolean;
-  /** Interrupts that it answers, as far as it names their tool calls. */
-  readonly interrupts: readonly Interrupt[];
   /** The method of CopilotKit's single-route envelope, as in `agent/run`. */
   readonly method?: string;
   /** A proxied call to an MCP server: no turn of the conversation. */
   readonly isProxiedCall: boolean;
   /** It names a thread, so it is a RunAgentInput whatever comes back. */
   readonly isExplicit: boolean;
+}
+
+/** What a request says about the run it asks for, read leniently: hand-written clients leave ids out. */
+export interface RunRequest extends RunHead {
+  readonly messages: readonly WireMessage[];
+  /** Interrupts that it answers, as far as it names their tool calls. */
+  readonly interrupts: readonly Interrupt[];
 }
 
 const ignore = (): void => {};
@@ -31,26 +36,51 @@ const ignore = (): void => {};
  */
 export function readRunRequest(body: JsonValue | undefined): RunRequest | undefined {
   if (!isJsonObject(body)) return undefined;
-  const method = typeof body.method === 'string' ? body.method : undefined;
-  const isEnvelope = method !== undefined && isJsonObject(body.body);
-  const fields = readLeniently(isEnvelope && isJsonObject(body.body) ? body.body : body, ignore);
+  const input = openEnvelope(body);
+  const { messages } = readWireMessages(input.fields.messages, ignore);
+  return {
+    ...headOf(input),
+    messages,
+    hasMessages: messages.length > 0,
+    interrupts: answeredInterrupts(commandOf(input.fields)),
+  };
+}
 
-  const { threadId, runId } = fields;
-  const props = asObject(fields.forwardedProps);
-  const command = readLeniently(asObject(props.command), ignore);
+/** Reads the same body as {@link readRunRequest} as far as a {@link RunHead} goes: at no cost, however long its history. */
+export function readRunHead(body: JsonValue | undefined): RunHead | undefined {
+  return isJsonObject(body) ? headOf(openEnvelope(body)) : undefined;
+}
+
+interface RunInput {
+  /** The fields of RunAgentInput, in camelCase. */
+  readonly fields: JsonObject;
+  /** The envelope's, when there is one. */
+  readonly method?: string;
+}
+
+function openEnvelope(body: JsonObject): RunInput {
+  return typeof body.method === 'string' && isJsonObject(body.body)
+    ? { fields: readLeniently(body.body, ignore), method: body.method }
+    : { fields: readLeniently(body, ignore) };
+}
+
+function headOf({ fields, method }: RunInput): RunHead {
+  const { threadId, runId, messages, resume } = fields;
   return {
     threadId: typeof threadId === 'string' ? threadId : '',
     runId: typeof runId === 'string' ? runId : '',
-    messages: readWireMessages(fields.messages, ignore).messages,
-    resumes: (Array.isArray(fields.resume) && fields.resume.length > 0) || command.resume !== undefined,
-    interrupts: answeredInterrupts(command),
-    ...(isEnvelope ? { method } : {}),
-    isProxiedCall: '__proxiedMCPRequest' in props,
-    isExplicit: typeof threadId === 'string' && (Array.isArray(fields.messages) || typeof runId === 'string'),
+    hasMessages: Array.isArray(messages) && messages.length > 0,
+    resumes: (Array.isArray(resume) && resume.length > 0) || commandOf(fields).resume !== undefined,
+    ...(method === undefined ? {} : { method }),
+    isProxiedCall: '__proxiedMCPRequest' in asObject(fields.forwardedProps),
+    isExplicit: typeof threadId === 'string' && (Array.isArray(messages) || typeof runId === 'string'),
   };
 }
 
 const asObject = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {});
+
+const commandOf = ({ forwardedProps }: JsonObject): JsonObject =>
+  readLeniently(asObject(asObject(forwardedProps).command), ignore);
 
 /** The legacy resume sends the value of the `on_interrupt` event back, and with it the name of the call. */
 function answeredInterrupts(command: JsonObject): Interrupt[] {
@@ -69,11 +99,11 @@ const AUXILIARY = new Set(['suggest', 'suggestions', 'title']);
  * @param path as the client asked for it, query included.
  * @param hasOutput the stream brought a message.
  */
-export function exchangeKind(path: string, request: RunRequest | undefined, hasOutput: boolean): ExchangeKind {
+export function exchangeKind(path: string, request: RunHead | undefined, hasOutput: boolean): ExchangeKind {
   const lastOf = (text: string): string => text.split('/').findLast((segment) => segment !== '') ?? '';
   const endpoint = lastOf(request?.method ?? path.replace(/[?#].*$/, ''));
   if (endpoint === 'connect') return 'replay';
   if (AUXILIARY.has(endpoint) || request?.isProxiedCall) return 'auxiliary';
-  if (request && request.messages.length === 0 && !request.resumes && !hasOutput) return 'probe';
+  if (request && !request.hasMessages && !request.resumes && !hasOutput) return 'probe';
   return 'run';
 }

@@ -1,7 +1,8 @@
 import { validateHeaderName, validateHeaderValue, type IncomingMessage } from 'node:http';
 import type { Capture, TransportEnd } from '../agui/capture.ts';
+import { AG_UI_STREAM_TYPES, mediaType } from '../lib/media-type.ts';
 import type { ProxyErrorCode } from './errors.ts';
-import { clientAddress, mediaType } from './headers.ts';
+import { clientAddress } from './headers.ts';
 import type { Observation, Observe, RequestEnd } from './observer.ts';
 import type { Route } from './route.ts';
 import type { Upstream } from './upstream.ts';
@@ -58,6 +59,7 @@ export function openRecord(
   let requestBytes = 0;
   let responseBytes = 0;
   let errorCode: ProxyErrorCode | undefined;
+  let isDecided = false;
 
   function guard(work: () => void): void {
     try {
@@ -84,6 +86,25 @@ export function openRecord(
     guard(() => dropped?.release());
   }
 
+  function countDropped(): void {
+    const dropped = tap?.droppedBytes ?? 0;
+    if (dropped > 0) guard(() => onTapDropped(dropped));
+  }
+
+  /** Asks the observer whether it wants the copy; one that fails to say so gets none. */
+  function decide(): void {
+    if (isDecided || !tap) return;
+    isDecided = true;
+    let isWantedCopy = false;
+    guard(() => {
+      isWantedCopy = observation?.wantsCopy?.() ?? true;
+    });
+    if (isWantedCopy) return;
+    // A body over the tap's bound is one reason why an observer may not know what it wants.
+    countDropped();
+    dropTap();
+  }
+
   guard(() => {
     startedAt = now();
     tap = openTap();
@@ -95,6 +116,7 @@ export function openRecord(
       match: route.agent.match,
       method: request.method ?? '',
       path: route.path,
+      agentPath: route.agentPath,
       scheme: 'http',
       httpVersion: request.httpVersion,
       headers: request.headers,
@@ -111,7 +133,8 @@ export function openRecord(
     return tenantHeader === undefined ? undefined : textOf(headers[tenantHeader]);
   }
 
-  function deliver(transport: TransportEnd, status: number | undefined): void {
+  /** Resolves when the observer is done with the copy. */
+  async function deliver(transport: TransportEnd, status: number | undefined): Promise<void> {
     const endedAt = now();
     const end: RequestEnd = {
       transport,
@@ -126,10 +149,10 @@ export function openRecord(
     };
     // Before a head came, only a JSON POST can have been a run.
     if (!incoming && !isJsonPost(request)) dropTap();
+    decide();
     const capture = tap && observation ? captured(tap, observation, transport, endedAt) : undefined;
-    const dropped = tap?.droppedBytes ?? 0;
-    if (dropped > 0) guard(() => onTapDropped(dropped));
-    observation?.finished(end, capture);
+    countDropped();
+    await observation?.finished(end, capture);
   }
 
   function captured(from: Tap, { trace }: Observation, transport: TransportEnd, endedAt: number): Capture {
@@ -177,13 +200,14 @@ export function openRecord(
       guardTap((open) => open.request(chunk));
     },
     requestReceived() {
-      if (!observation?.requested || !isJsonPost(request)) return;
-      setImmediate(() =>
+      if (!tap) return;
+      setImmediate(() => {
         guard(() => {
-          const body = tap?.requestBody();
+          const body = isJsonPost(request) ? tap?.requestBody() : undefined;
           if (body) observation?.requested?.(body);
-        }),
-      );
+        });
+        decide();
+      });
     },
     responseChunk(chunk) {
       responseBytes += chunk.length;
@@ -200,8 +224,9 @@ export function openRecord(
     closed(status, whole) {
       const transport = transportEnd(whole, errorCode);
       setImmediate(() => {
-        guard(() => deliver(transport, status));
-        dropTap();
+        void deliver(transport, status)
+          .catch((fault: unknown) => report(onFault, fault))
+          .then(dropTap);
         onTold();
       });
     },
@@ -225,10 +250,10 @@ function transportEnd(whole: boolean, errorCode: ProxyErrorCode | undefined): Tr
 
 /** An AG-UI stream, or a refusal of what may have been a run. */
 function isWanted(request: IncomingMessage, response: IncomingMessage): boolean {
-  return AG_UI_TYPES.has(mediaType(response.headers['content-type'])) || (isJsonPost(request) && isRefusal(response));
+  return (
+    AG_UI_STREAM_TYPES.has(mediaType(response.headers['content-type'])) || (isJsonPost(request) && isRefusal(response))
+  );
 }
-
-const AG_UI_TYPES: ReadonlySet<string> = new Set(['text/event-stream', 'application/vnd.ag-ui.event+proto']);
 
 function isRefusal(response: IncomingMessage): boolean {
   return (response.statusCode ?? 0) >= 400;

@@ -25,6 +25,18 @@ export interface ForwardOptions {
   readonly onDefect: (defect: unknown) => void;
 }
 
+/** Doing these again does the same (RFC 9110 §9.2.2), so they may be sent again whatever became of the first. */
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+/**
+ * How soon after a kept connection was taken it must fail, without a byte of an answer, to be taken for one that the agent
+ * had closed before: then a request of any other method is sent once more. RFC 9110 §9.2.2 lets a proxy do so with
+ * idempotent methods only. This deviates, on purpose and within this bound: every run is a POST, and without it each
+ * connection that an agent closes while idle would cost its client a run. Past the bound the agent may have acted (it
+ * may have booked), and the failure is the client's to judge.
+ */
+const STALE_WITHIN_MS = 100;
+
 /** A request under way. */
 export interface Forwarding {
   /** Cuts it because the sidecar stops. */
@@ -54,6 +66,7 @@ export function forward(
     headers: upgrade ? upgradeHeaders(endToEnd, upgrade.protocol) : endToEnd,
     framed: declaresBody(request),
   };
+  const isIdempotent = IDEMPOTENT_METHODS.has(upstreamRequest.method);
   let upstream: ClientRequest | undefined;
   let incoming: IncomingMessage | undefined;
   let closed = false;
@@ -78,13 +91,17 @@ export function forward(
     let settled = false;
     let bytesReadBefore = 0;
 
+    const stale = createDeadline(isIdempotent ? undefined : STALE_WITHIN_MS, () => body.release());
     const connecting = createDeadline(options.connectTimeoutMs, () => {
       attempt.destroy(new UpstreamTimeout(`no connection within ${options.connectTimeoutMs} ms`));
     });
     attempt.on('socket', (agentSocket) => {
       bytesReadBefore = agentSocket.bytesRead;
       connected = attempt.reusedSocket;
-      if (connected) return;
+      if (connected) {
+        stale.start();
+        return;
+      }
       // A connection of its own cannot have gone stale.
       body.release();
       connecting.start();
@@ -118,6 +135,7 @@ export function forward(
     });
     attempt.on('close', () => {
       connecting.stop();
+      stale.stop();
       // For example a 101 that nobody asked for: Node drops the connection without an error.
       if (!settled && !closed) refuse('upstream_invalid', describeUpstreamError(agent.name, 'upstream_invalid'));
     });

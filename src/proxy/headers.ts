@@ -91,6 +91,13 @@ export function upgradeHeaders(forwarded: readonly string[], protocol: string): 
   return [...forwarded, 'Connection', 'Upgrade', 'Upgrade', protocol];
 }
 
+/** A head as it is on the wire, to be encoded as Latin-1. */
+export function headText(startLine: string, fields: RawHeaders): string {
+  const lines = [startLine];
+  for (let index = 0; index + 1 < fields.length; index += 2) lines.push(`${fields[index]}: ${fields[index + 1]}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
 /**
  * Sends a head at once, before there is a body. Not by `flushHeaders`: it encodes a head as UTF-8 and so changes the
  * bytes of every field beyond ASCII. A message that has no body sends its head when it is ended.
@@ -121,11 +128,6 @@ export function declaresBody(request: IncomingMessage): boolean {
 /** The client's address; an IPv4 address that a dual-stack socket wrapped is unwrapped. */
 export function clientAddress(request: IncomingMessage): string | undefined {
   return request.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
-}
-
-/** The media type alone, in lower case: `text/event-stream` of `Text/Event-Stream; charset=utf-8`. */
-export function mediaType(contentType: string | undefined): string {
-  return (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase();
 }
 
 export function knowsChunks(request: IncomingMessage): boolean {

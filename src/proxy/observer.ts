@@ -11,6 +11,8 @@ export interface ProxiedRequest {
   readonly method: string;
   /** Path of the request as the client sent it, without its query. */
   readonly path: string;
+  /** Path and query with the agent's prefix stripped, as in {@link Capture.path}. */
+  readonly agentPath: string;
   readonly scheme: 'http' | 'https';
   readonly httpVersion: string;
   readonly headers: IncomingHttpHeaders;
@@ -62,10 +64,17 @@ export interface Observation {
    */
   requested?(body: Uint8Array): void;
   /**
-   * Called exactly once, after the last byte was forwarded. `capture` is present for exchanges that the tap copied: an
-   * AG-UI response, or a JSON POST that failed before one came.
+   * Asked once whether the exchange is to be copied: when the request was received whole, after `requested` if that was
+   * due, or at the exchange's end if it never was. False: what was copied is dropped, and `finished` gets no capture.
+   * Absent: it is to be copied.
    */
-  finished(end: RequestEnd, capture?: Capture): void;
+  wantsCopy?(): boolean;
+  /**
+   * Called exactly once, after the last byte was forwarded. `capture` is present for exchanges that the tap copied: an
+   * AG-UI response, or a JSON POST that failed before one came. Its bytes count towards the tap's total until the call
+   * returns or, when it returns a promise, until that settles.
+   */
+  finished(end: RequestEnd, capture?: Capture): void | Promise<void>;
 }
 
 /** Called once for each request that is routed to an agent. */

@@ -9,51 +9,39 @@ import { openRecord } from './exchange-record.ts';
 import { forward, type Forwarding } from './forward.ts';
 import type { Observe } from './observer.ts';
 import { createRouter } from './route.ts';
-import { createTapPool } from './tap.ts';
-import { isUpgrade, type ClientUpgrade } from './upgrade.ts';
+import { createTapPool, type TapLimits } from './tap.ts';
+import { isUpgrade, readAsOrdinary, type ClientUpgrade } from './upgrade.ts';
 import { createUpstream, type ProxyAgent } from './upstream.ts';
 
 export interface ProxyOptions {
   /** At least one; the longest `match` that covers a path wins. */
   readonly agents: readonly ProxyAgent[];
   readonly observe: Observe;
-  readonly tap?: {
-    /** Share of exchanges that are copied, 0 to 1. Default 1. */
-    readonly share?: number;
-    /** Copied bytes of one exchange, request and response together. Default 1 MiB. */
-    readonly maxExchangeBytes?: number;
-    /** Memory of all copies whose exchange has not ended. Default 64 MiB. */
-    readonly maxTotalBytes?: number;
-  };
-  /** Until a connection to the agent stands; then 504. Default 10 s. */
-  readonly connectTimeoutMs?: number;
+  /** Absent: nothing is copied. */
+  readonly tap?: TapLimits | undefined;
+  /** Until a connection to the agent stands; then 504. */
+  readonly connectTimeoutMs: number;
   /** From the request's last byte to the response's first; then 504. Default: none. */
   readonly firstByteTimeoutMs?: number;
-  /** Request header that names the tenant, for captures. */
+  /** Request header that names the tenant, in lower case. */
   readonly tenantHeader?: string;
   /** Bytes of an exchange that were forwarded and, over a bound of the tap, not copied. Called once for each exchange. */
-  readonly onTapDropped?: (bytes: number) => void;
+  readonly onTapDropped: (bytes: number) => void;
   /** Something on the observing side threw. The stream went on. */
-  readonly onFault?: (fault: unknown) => void;
+  readonly onFault: (fault: unknown) => void;
   /** Epoch milliseconds, fractional. */
-  readonly now?: () => number;
-  /** In [0, 1); decides which exchanges `tap.share` takes. */
-  readonly random?: () => number;
+  readonly now: () => number;
 }
 
 export interface ProxyServer extends AsyncDisposable {
   /** Resolves when connections are accepted; rejects when the address is taken or not ours. */
   listen(where: ListenOptions): Promise<AddressInfo | string>;
-  /** Requests under way, by agent name; every agent is there. */
-  activeStreams(): ReadonlyMap<string, number>;
   /**
-   * Stops accepting and lets what is under way run for `graceMs` (default 30 s), then cuts it. Resolves when every
-   * observation has been told its end. Called again, it can only shorten the grace.
+   * Stops accepting and lets what is under way run for `graceMs`, then cuts it. Resolves when every observation has been
+   * told its end. Called again, it can only shorten the grace.
    */
-  close(options?: { readonly graceMs?: number }): Promise<void>;
+  close(options: { readonly graceMs: number }): Promise<void>;
 }
-
-const MEBIBYTE = 1024 * 1024;
 
 /** Longer than load balancers keep an idle connection (60 s): the side that closes first causes no lost request. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
@@ -69,23 +57,13 @@ const IDLE_LINGER_MS = 250;
  * @throws {TypeError} when an agent's url or match cannot be used.
  */
 export function createProxyServer(options: ProxyOptions): ProxyServer {
-  const { agents, tap = {}, now = () => systemClock.now(), random = Math.random } = options;
-  const upstreams = agents.map(createUpstream);
+  const { observe, tap, connectTimeoutMs, firstByteTimeoutMs, tenantHeader, now, onTapDropped, onFault } = options;
+  const upstreams = options.agents.map(createUpstream);
   const route = createRouter(upstreams);
-  const openTap = createTapPool({
-    maxExchangeBytes: tap.maxExchangeBytes ?? MEBIBYTE,
-    maxTotalBytes: tap.maxTotalBytes ?? 64 * MEBIBYTE,
-  });
-  const share = tap.share ?? 1;
-  const recordOptions = {
-    observe: options.observe,
-    openTap: () => (random() < share ? openTap() : undefined),
-    tenantHeader: options.tenantHeader?.toLowerCase(),
-    now,
-    onTapDropped: options.onTapDropped ?? (() => {}),
-    onFault: options.onFault ?? (() => {}),
-  };
-  const underWay = new Map(agents.map(({ name }) => [name, new Set<Forwarding>()]));
+  const openTap = tap ? createTapPool(tap) : () => undefined;
+  const recordOptions = { observe, openTap, tenantHeader, now, onTapDropped, onFault };
+  const forwardOptions = { connectTimeoutMs, firstByteTimeoutMs, isDraining: () => draining, onDefect: onFault };
+  const underWay = new Set<Forwarding>();
   const sockets = new Set<Socket>();
   let draining = false;
 
@@ -101,20 +79,15 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
       );
       return;
     }
-    const siblings = underWay.get(routed.agent.name);
-    const forwardOptions = {
-      connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-      firstByteTimeoutMs: options.firstByteTimeoutMs,
-      isDraining: () => draining,
-      onDefect: recordOptions.onFault,
-    };
-    const record = openRecord(request, routed, { ...recordOptions, onTold: () => siblings?.delete(forwarding) });
+    const record = openRecord(request, routed, { ...recordOptions, onTold: () => underWay.delete(forwarding) });
     const forwarding = forward(request, response, routed, record, forwardOptions, upgrade);
-    siblings?.add(forwarding);
+    underWay.add(forwarding);
   }
 
   function handleUpgrade(request: IncomingMessage, socket: Duplex, firstBytes: Buffer): void {
-    socket.on('error', () => socket.destroy());
+    const upgrade = { request, protocol: request.headers.upgrade ?? '', socket, firstBytes };
+    const destroy = () => socket.destroy();
+    socket.on('error', destroy);
     // An upgrade may be refused in plain HTTP, so it is given the response that Node does not make for it.
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
@@ -125,8 +98,14 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
       socket.destroy();
       return;
     }
+    if (!isUpgrade(request)) {
+      response.detachSocket(request.socket);
+      socket.off('error', destroy);
+      readAsOrdinary(server, upgrade);
+      return;
+    }
     response.on('finish', () => request.socket.destroySoon());
-    handle(request, response, { request, protocol: request.headers.upgrade ?? '', socket, firstBytes });
+    handle(request, response, upgrade);
   }
 
   const app = express();
@@ -141,6 +120,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     headersTimeout: HEADERS_TIMEOUT_MS,
     // A slow upload and a silent stream are both legitimate for as long as they take.
     requestTimeout: 0,
+    // Node before 22.21 does not ask: there, the handler of upgrades gives back what is none.
     shouldUpgradeCallback: isUpgrade,
   });
   server.timeout = 0;
@@ -151,16 +131,14 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
   server.on('checkExpectation', app);
   server.on('upgrade', handleUpgrade);
   server.on('connection', (socket) => {
+    // One that was given back comes a second time.
+    if (sockets.has(socket)) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
 
-  function allUnderWay(): Forwarding[] {
-    return [...underWay.values()].flatMap((forwardings) => [...forwardings]);
-  }
-
   function cutAll(): void {
-    for (const forwarding of allUnderWay()) forwarding.cut();
+    for (const forwarding of underWay) forwarding.cut();
     for (const socket of sockets) socket.destroy();
   }
 
@@ -174,11 +152,11 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     server.close();
     for (const upstream of upstreams) upstream[Symbol.dispose]();
     // Observations are told on the turn after the end of their stream.
-    while (allUnderWay().length > 0) await nextTurn();
+    while (underWay.size > 0) await nextTurn();
   }
 
   let drained: Promise<void> | undefined;
-  async function close({ graceMs = 30_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+  async function close({ graceMs }: { readonly graceMs: number }): Promise<void> {
     const cancel = systemClock.schedule(graceMs, cutAll);
     drained ??= drain();
     await drained;
@@ -194,7 +172,6 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
           resolve(server.address() ?? '');
         });
       }),
-    activeStreams: () => new Map([...underWay].map(([name, open]) => [name, open.size])),
     close,
     [Symbol.asyncDispose]: () => close({ graceMs: 0 }),
   };

@@ -4,7 +4,7 @@ import { createSlab, type MemoryGrant } from './slab.ts';
 export interface TapLimits {
   /** Copied bytes of one exchange, request and response together. */
   readonly maxExchangeBytes: number;
-  /** Memory that all open taps may hold together. */
+  /** Memory that all copies may hold together, from their first byte until they have been read. */
   readonly maxTotalBytes: number;
 }
 
@@ -25,7 +25,7 @@ export interface Tap {
   arrivals(): readonly ChunkArrival[];
   /** Bytes that were forwarded and not kept. */
   readonly droppedBytes: number;
-  /** Takes the copies off the total; from then on their memory is the concern of whoever still holds them. */
+  /** Takes the copies off the total: nobody reads them any more. */
   release(): void;
 }
 

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { responseHeaders, upgradeHeaders } from './headers.ts';
+import { headText, responseHeaders, upgradeHeaders } from './headers.ts';
 
 /** A client that asked to leave HTTP on its connection. */
 export interface ClientUpgrade {
@@ -24,13 +24,23 @@ export function isUpgrade(request: IncomingMessage): boolean {
   return request.headers.upgrade?.trim().toLowerCase() === 'websocket';
 }
 
+/**
+ * Gives a connection that Node has taken off HTTP back to its server, to be read again from the head of `request` on and
+ * without the field that was the reason. For Node before 22.21, which asks nobody whether a request is an upgrade.
+ */
+export function readAsOrdinary(server: Server, { request, socket, firstBytes }: ClientUpgrade): void {
+  const { method, url, httpVersion, rawHeaders } = request;
+  const fields = rawHeaders.filter((_, index) => rawHeaders[index - (index % 2)]?.toLowerCase() !== 'upgrade');
+  const head = headText(`${method} ${url} HTTP/${httpVersion}`, fields);
+  socket.unshift(Buffer.concat([Buffer.from(head, 'latin1'), firstBytes]));
+  server.emit('connection', socket);
+}
+
 /** The agent switched: passes its head on and then bytes both ways, until either side is gone. */
 export function joinUpgraded(client: ClientUpgrade, agent: AgentUpgrade): void {
   const { head } = agent;
   const fields = upgradeHeaders(responseHeaders(head, client.request), head.headers.upgrade ?? client.protocol);
-  const lines = [`HTTP/1.1 101 ${head.statusMessage ?? ''}`];
-  for (let index = 0; index + 1 < fields.length; index += 2) lines.push(`${fields[index]}: ${fields[index + 1]}`);
-  client.socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  client.socket.write(headText(`HTTP/1.1 101 ${head.statusMessage ?? ''}`, fields), 'latin1');
   client.socket.write(agent.firstBytes);
   agent.socket.write(client.firstBytes);
   pump(client.socket, agent.socket);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readRunRequest } from '../../src/agui/input.ts';
+import { exchangeKind, readRunHead, readRunRequest } from '../../src/agui/input.ts';
 
 describe('readRunRequest', () => {
   it('reads camelCase and snake_case alike', () => {
@@ -101,5 +101,51 @@ describe('readRunRequest', () => {
     expect(readRunRequest({ model: 'x', messages: [] })?.isExplicit).toBe(false);
     expect(readRunRequest([])).toBeUndefined();
     expect(readRunRequest(undefined)).toBeUndefined();
+  });
+});
+
+describe('readRunHead', () => {
+  it.each([
+    { threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'hi' }], resume: [{ interruptId: 'i' }] },
+    { thread_id: 't', run_id: 'r', messages: [], forwarded_props: { command: { resume: true } } },
+    { method: 'agent/connect', body: { threadId: 't', messages: [] } },
+    { threadId: 't', messages: [], forwardedProps: { __proxiedMCPRequest: {} } },
+    { threadId: null, messages: null },
+    {},
+  ])('says of %j what the whole reading says', (body) => {
+    expect(readRunRequest(body)).toMatchObject({ ...readRunHead(body) });
+  });
+
+  it('is undefined for what is no JSON object', () => {
+    expect([undefined, null, [], 'x'].map((body) => readRunHead(body))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('does not look into the messages', () => {
+    const untouchable = new Proxy({}, { get: () => expect.unreachable(), ownKeys: () => expect.unreachable() });
+
+    expect(readRunHead({ threadId: 't', messages: [untouchable] })).toMatchObject({ threadId: 't', hasMessages: true });
+  });
+});
+
+describe('what an exchange is to its conversation', () => {
+  const said = [{ id: 'm', role: 'user', content: 'hi' }];
+
+  it.each([
+    ['/', { threadId: 't', messages: said }, 'run'],
+    ['/run?x=/connect', { threadId: 't', messages: said }, 'run'],
+    ['/', { threadId: 't', messages: [], resume: [{ interruptId: 'i' }] }, 'run'],
+    ['/', { threadId: 't', messages: [] }, 'probe'],
+    ['/connect', { threadId: 't', messages: said }, 'replay'],
+    ['/agent/a/connect/', { threadId: 't', messages: said }, 'replay'],
+    ['/', { method: 'agent/connect', body: { threadId: 't', messages: said } }, 'replay'],
+    ['/suggest', { threadId: 't', messages: said }, 'auxiliary'],
+    ['/', { threadId: 't', messages: said, forwardedProps: { __proxiedMCPRequest: {} } }, 'auxiliary'],
+  ])('of a request to %s for %j before it is answered: %s', (path, body, kind) => {
+    expect(exchangeKind(path, readRunHead(body), false)).toBe(kind);
   });
 });

@@ -1,19 +1,24 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ask, httpAgent, rawAgent, startProxy } from './support.ts';
 
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 
 /** Kernel buffers on both legs take some; a sidecar that buffers takes all. */
 const TOTAL = 256 * MIB;
 const BOUND = 64 * MIB;
 
-/** Resolves when `written` has stood still for a while. */
+/**
+ * Resolves when `written` does not grow any more. All parties live in this process and take turns on one event loop, so
+ * turns tell, not time: whoever could still move a byte had its chance to.
+ */
 async function standstill(written: () => number): Promise<number> {
   for (let before = -1; before !== written();) {
     before = written();
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    for (let turns = 0; turns < 200; turns += 1) await turn();
   }
   return written();
 }
@@ -23,7 +28,7 @@ describe('backpressure', () => {
     let written = 0;
     const agent = await httpAgent((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      const chunk = Buffer.alloc(MIB, 'x');
+      const chunk = Buffer.alloc(64 * KIB, 'x');
       const flood = () => {
         while (written < TOTAL) {
           written += chunk.length;
@@ -66,10 +71,11 @@ describe('backpressure', () => {
     });
     client.write(`POST / HTTP/1.1\r\nHost: c\r\nContent-Length: ${TOTAL}\r\n\r\n`);
     let written = 0;
+    const chunk = Buffer.alloc(64 * KIB);
     const flood = () => {
       while (written < TOTAL) {
-        written += MIB;
-        if (!client.write(Buffer.alloc(MIB))) {
+        written += chunk.length;
+        if (!client.write(chunk)) {
           client.once('drain', flood);
           return;
         }

@@ -1,32 +1,34 @@
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentThat, httpAgent, rawAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
 
 const RUN = `POST /run HTTP/1.1\r\nHost: c\r\nContent-Type: application/json\r\nContent-Length: ${RUN_REQUEST.length}\r\n\r\n${RUN_REQUEST}`;
 
-/** What the sidecar promises. A busy machine may need another try to show it. */
-const CANCELLED_WITHIN_MS = 100;
-const RETRY = { retry: 4 };
+// The sidecar's time stands still: what happens all the same waits for nothing but the client's leaving.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe('a client that leaves', () => {
   it.each(['destroy', 'resetAndDestroy', 'end'] as const)(
-    'cancels the agent`s request before the head came (%s)',
-    RETRY,
+    'cancels the agent`s request at once before the head came (%s)',
     async (leave) => {
       const asked = Promise.withResolvers<void>();
-      const cancelled = Promise.withResolvers<number>();
+      const cancelled = Promise.withResolvers<void>();
       const agent = await agentThat((socket) => {
         asked.resolve();
-        socket.on('close', () => cancelled.resolve(performance.now()));
+        socket.on('close', () => cancelled.resolve());
       });
       const sidecar = await startProxy(agent.url);
       const client = rawClient(sidecar.port, RUN);
       await asked.promise;
 
-      const left = performance.now();
       client.socket[leave]();
 
-      expect((await cancelled.promise) - left).toBeLessThan(CANCELLED_WITHIN_MS);
+      await cancelled.promise;
       const { end, capture } = await sidecar.ended();
       expect(end).toMatchObject({ transport: 'client_aborted', responseBytes: 0 });
       expect(end).not.toHaveProperty('status');
@@ -37,23 +39,21 @@ describe('a client that leaves', () => {
   );
 
   it.each(['destroy', 'resetAndDestroy', 'end'] as const)(
-    'cancels the agent`s request while it is answering (%s)',
-    RETRY,
+    'cancels the agent`s request at once while it is answering (%s)',
     async (leave) => {
-      const cancelled = Promise.withResolvers<number>();
+      const cancelled = Promise.withResolvers<void>();
       const agent = await httpAgent((_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write('data: 1\n\n');
-        response.on('close', () => cancelled.resolve(performance.now()));
+        response.on('close', () => cancelled.resolve());
       });
       const sidecar = await startProxy(agent.url);
       const client = rawClient(sidecar.port, RUN);
       await client.until('data: 1');
 
-      const left = performance.now();
       client.socket[leave]();
 
-      expect((await cancelled.promise) - left).toBeLessThan(CANCELLED_WITHIN_MS);
+      await cancelled.promise;
       const { end, capture } = await sidecar.ended();
       expect(end).toMatchObject({ transport: 'client_aborted', status: 200, responseBytes: 9 });
       expect(capture).toMatchObject({ transport: 'client_aborted', truncated: false });
@@ -66,11 +66,10 @@ describe('a client that leaves', () => {
     const agent = await httpAgent((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       while (response.write(Buffer.alloc(64 * 1024)));
-      const flood = setInterval(() => response.write(Buffer.alloc(64 * 1024)), 1);
-      response.on('close', () => {
-        clearInterval(flood);
-        cancelled.resolve();
+      response.on('drain', () => {
+        while (response.write(Buffer.alloc(64 * 1024)));
       });
+      response.on('close', () => cancelled.resolve());
     });
     const sidecar = await startProxy(agent.url);
     const client = rawClient(sidecar.port, RUN);
@@ -109,7 +108,6 @@ describe('a client that leaves', () => {
     for (let round = 0; round < 5; round += 1) {
       const clients = Array.from({ length: 20 }, () => rawClient(sidecar.port, RUN));
       await Promise.all(clients.map((client) => client.until('data: 1')));
-      expect(sidecar.proxy.activeStreams().get('agent')).toBe(20);
       const agentSockets = [...agent.sockets].map((socket) => once(socket, 'close'));
       for (const { socket } of clients) socket.destroy();
       await Promise.all(agentSockets);
@@ -117,7 +115,8 @@ describe('a client that leaves', () => {
     }
 
     expect(agent.sockets.size).toBe(0);
-    expect(sidecar.proxy.activeStreams().get('agent')).toBe(0);
     expect(sidecar.endings()).toBe(100);
+    // Nothing is under way: otherwise this would wait for a grace that does not run out.
+    await sidecar.proxy.close({ graceMs: 60_000 });
   });
 });

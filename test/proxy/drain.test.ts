@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProxyServer } from '../../src/proxy/server.ts';
-import { ask, bodyOf, httpAgent, observation, POST_JSON, rawClient, RUN_REQUEST, startProxy } from './support.ts';
+import { ask, bodyOf, httpAgent, POST_JSON, proxyOptions, rawClient, RUN_REQUEST, startProxy } from './support.ts';
 
 /** An agent whose streams begin at once and end when told. */
 async function steeredAgent() {
@@ -48,7 +48,6 @@ describe('stopping', () => {
     await client.closed;
     expect(client.received()).not.toMatch(/\r\n0\r\n/);
     expect((await sidecar.ended()).end).toMatchObject({ transport: 'client_aborted', errorCode: 'shutting_down' });
-    expect(sidecar.proxy.activeStreams().get('agent')).toBe(0);
   });
 
   it('may be asked again with a shorter grace', async () => {
@@ -97,13 +96,11 @@ describe('stopping', () => {
   it('is possible before it listened, and twice', async () => {
     const { agent } = await steeredAgent();
     const sidecar = await startProxy(agent.url);
-    const never = createProxyServer({
-      agents: [{ name: 'agent', url: agent.url, match: '/' }],
-      observe: () => observation(() => {}),
-    });
+    const never = createProxyServer(proxyOptions(agent.url));
 
-    await expect(never.close()).resolves.toBeUndefined();
-    await expect(sidecar.proxy.close().then(() => sidecar.proxy.close())).resolves.toBeUndefined();
+    for (const proxy of [never, sidecar.proxy, sidecar.proxy]) {
+      await expect(proxy.close({ graceMs: 60_000 })).resolves.toBeUndefined();
+    }
   });
 });
 
@@ -111,31 +108,8 @@ describe('listening', () => {
   it('rejects when the port is taken', async () => {
     const { agent } = await steeredAgent();
     const first = await startProxy(agent.url);
-    const second = createProxyServer({
-      agents: [{ name: 'agent', url: agent.url, match: '/' }],
-      observe: () => observation(() => {}),
-    });
+    const second = createProxyServer(proxyOptions(agent.url));
 
     await expect(second.listen({ port: first.port, host: '127.0.0.1' })).rejects.toThrow('EADDRINUSE');
-  });
-
-  it('counts what is under way by agent, from zero', async () => {
-    const { agent, finish } = await steeredAgent();
-    const sidecar = await startProxy('', {
-      agents: [
-        { name: 'busy', url: agent.url, match: '/busy' },
-        { name: 'idle', url: agent.url, match: '/idle' },
-      ],
-    });
-    const client = rawClient(sidecar.port, 'GET /busy HTTP/1.1\r\nHost: c\r\n\r\n');
-    await client.until('data: 1');
-
-    expect([...sidecar.proxy.activeStreams()]).toEqual([
-      ['busy', 1],
-      ['idle', 0],
-    ]);
-    finish();
-    await sidecar.ended();
-    expect(sidecar.proxy.activeStreams().get('busy')).toBe(0);
   });
 });

@@ -122,7 +122,7 @@ describe('request headers', () => {
   it('replaces the client`s trace context as a whole by the observation`s', async () => {
     const lines = await linesAtAgent(
       'GET / HTTP/1.1\r\nHost: c\r\nTraceparent: 00-a\r\nTraceState: x=y\r\nBaggage: k=v\r\n\r\n',
-      { observe: () => observation(() => {}, { traceparent: '00-b' }) },
+      { observe: () => observation(() => {}, { traceHeaders: { traceparent: '00-b' } }) },
     );
 
     expect(lines.filter((line) => /^(trace|baggage)/i.test(line))).toEqual(['traceparent: 00-b']);
@@ -131,7 +131,7 @@ describe('request headers', () => {
   it('passes the client`s trace context when the observation`s cannot be sent', async () => {
     const faults: unknown[] = [];
     const lines = await linesAtAgent('GET / HTTP/1.1\r\nHost: c\r\ntraceparent: 00-a\r\n\r\n', {
-      observe: () => observation(() => {}, { traceparent: 'two\r\nlines' }),
+      observe: () => observation(() => {}, { traceHeaders: { traceparent: 'two\r\nlines' } }),
       onFault: (fault) => faults.push(fault),
     });
 

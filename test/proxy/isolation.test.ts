@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ProxyOptions } from '../../src/proxy/server.ts';
-import { ask, bodyOf, httpAgent, observation, POST_JSON, RUN_REQUEST, startProxy } from './support.ts';
+import { ask, bodyOf, httpAgent, observation, POST_JSON, RUN_REQUEST, startProxy, TAP } from './support.ts';
 
 const BODY = 'data: {"type":"RUN_STARTED"}\n\n';
 
@@ -34,7 +34,12 @@ describe('the stream passes whole', () => {
   it.each<[string, Partial<ProxyOptions>]>([
     ['when the observer throws at the start', { observe: boom }],
     ['when the observer throws at the end', { observe: () => observation(boom) }],
-    ['when the choice of exchanges throws', { random: boom }],
+    [
+      'when the observer fails to read at the end',
+      { observe: () => observation(() => Promise.reject(new Error('boom'))) },
+    ],
+    ['when the observer throws at the request', { observe: () => observation(() => {}, { requested: boom }) }],
+    ['when the choice of exchanges throws', { observe: () => observation(() => {}, { wantsCopy: boom }) }],
     ...[0, 1, 2, 3, 4, 10, 20].map((readings): [string, Partial<ProxyOptions>] => [
       `when the clock breaks after ${readings} readings`,
       { now: breakingClock(readings) },
@@ -56,7 +61,7 @@ describe('the stream passes whole', () => {
   it('when the count of dropped bytes throws; the observation is still told its end', async () => {
     let told = false;
     const { answer, sidecar } = await throughSidecar({
-      tap: { maxExchangeBytes: 1 },
+      tap: { ...TAP, maxExchangeBytes: 1 },
       onTapDropped: boom,
       observe: () =>
         observation(() => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRouter } from '../../src/proxy/route.ts';
 import { createProxyServer } from '../../src/proxy/server.ts';
-import { ask, httpAgent, observation, rawClient, startProxy } from './support.ts';
+import { ask, httpAgent, proxyOptions, rawClient, startProxy } from './support.ts';
 
 const ROUTER = createRouter([
   { name: 'root', match: '/', basePath: '/' },
@@ -118,7 +118,7 @@ describe('agents', () => {
     ['http://user:secret@x', /credentials/],
     ['http://x/?key=1', /query/],
   ])('with the url %s are refused', (url, message) => {
-    const options = { agents: [{ name: 'a', url, match: '/' }], observe: () => observation(() => {}) };
+    const options = proxyOptions(url);
     expect(() => createProxyServer(options)).toThrow(message);
     expect(() => createProxyServer(options)).not.toThrow(/secret/);
   });

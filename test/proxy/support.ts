@@ -9,6 +9,7 @@ import {
 import { connect, createServer as createNetServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Observation, ProxiedRequest, RequestEnd } from '../../src/proxy/observer.ts';
 import { createProxyServer, type ProxyOptions, type ProxyServer } from '../../src/proxy/server.ts';
 
@@ -102,6 +103,23 @@ export interface TestProxy {
   readonly endings: () => number;
 }
 
+/** What the configuration gives by default. */
+export const TAP = { maxExchangeBytes: 1024 * 1024, maxTotalBytes: 64 * 1024 * 1024 };
+
+/** Options of a proxy in front of one agent at `/`, whose observations come to nothing; `changes` override. */
+export function proxyOptions(agentUrl: string, changes: Partial<ProxyOptions> = {}): ProxyOptions {
+  return {
+    agents: [{ name: 'agent', url: agentUrl, match: '/' }],
+    observe: () => observation(() => {}),
+    tap: TAP,
+    connectTimeoutMs: 10_000,
+    onTapDropped: () => {},
+    onFault: () => {},
+    now: () => systemClock.now(),
+    ...changes,
+  };
+}
+
 /** A proxy in front of one agent at `/`, observed; `options` override. */
 export async function startProxy(agentUrl: string, options: Partial<ProxyOptions> = {}): Promise<TestProxy> {
   const requests: ProxiedRequest[] = [];
@@ -109,22 +127,23 @@ export async function startProxy(agentUrl: string, options: Partial<ProxyOptions
   const faults: unknown[] = [];
   let dropped = 0;
   let wake = Promise.withResolvers<void>();
-  const proxy = createProxyServer({
-    agents: [{ name: 'agent', url: agentUrl, match: '/' }],
-    observe: (request) => {
-      requests.push(request);
-      return observation((end, capture) => {
-        ends.push(capture ? { end, capture } : { end });
-        wake.resolve();
-        wake = Promise.withResolvers();
-      });
-    },
-    onFault: (fault) => faults.push(fault),
-    onTapDropped: (bytes) => {
-      dropped += bytes;
-    },
-    ...options,
-  });
+  const proxy = createProxyServer(
+    proxyOptions(agentUrl, {
+      observe: (request) => {
+        requests.push(request);
+        return observation((end, capture) => {
+          ends.push(capture ? { end, capture } : { end });
+          wake.resolve();
+          wake = Promise.withResolvers();
+        });
+      },
+      onFault: (fault) => faults.push(fault),
+      onTapDropped: (bytes) => {
+        dropped += bytes;
+      },
+      ...options,
+    }),
+  );
   const port = portOf(await proxy.listen({ port: 0, host: HOST }));
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   return {
@@ -142,10 +161,10 @@ export async function startProxy(agentUrl: string, options: Partial<ProxyOptions
   };
 }
 
-export function observation(finished: Observation['finished'], traceHeaders?: Record<string, string>): Observation {
+export function observation(finished: Observation['finished'], rest: Partial<Observation> = {}): Observation {
   return {
     trace: { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', traceFlags: 1 },
-    ...(traceHeaders && { traceHeaders }),
+    ...rest,
     finished,
   };
 }

@@ -1,6 +1,9 @@
+import type { IncomingMessage, RequestOptions, ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Capture } from '../../src/agui/capture.ts';
 import { createTapPool } from '../../src/proxy/tap.ts';
-import { ask, bodyOf, httpAgent, POST_JSON, RUN_REQUEST, startProxy } from './support.ts';
+import { ask, bodyOf, httpAgent, observation, POST_JSON, rawClient, RUN_REQUEST, startProxy, TAP } from './support.ts';
 
 const KIB = 1024;
 
@@ -119,7 +122,7 @@ describe('what the sidecar hands over', () => {
     });
     const sidecar = await startProxy('', {
       agents: [{ name: 'travel', url: `${agent.url}/base`, match: '/travel' }],
-      tenantHeader: 'X-Tenant',
+      tenantHeader: 'x-tenant',
       now: () => (time += 1),
     });
 
@@ -195,7 +198,7 @@ describe('what the sidecar hands over', () => {
       }
       response.end();
     });
-    const sidecar = await startProxy(agent.url, { tap: { maxExchangeBytes: 20 * KIB } });
+    const sidecar = await startProxy(agent.url, { tap: { ...TAP, maxExchangeBytes: 20 * KIB } });
 
     const answer = await ask(sidecar.url, POST_JSON, RUN_REQUEST);
     const { capture } = await sidecar.ended();
@@ -214,7 +217,7 @@ describe('what the sidecar hands over', () => {
       for await (const chunk of request) received += chunk.length;
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n');
     });
-    const sidecar = await startProxy(agent.url, { tap: { maxExchangeBytes: 20 * KIB } });
+    const sidecar = await startProxy(agent.url, { tap: { ...TAP, maxExchangeBytes: 20 * KIB } });
 
     await ask(sidecar.url, POST_JSON, Buffer.alloc(30 * KIB, ' '));
     const { capture } = await sidecar.ended();
@@ -229,26 +232,161 @@ describe('what the sidecar hands over', () => {
     const agent = await httpAgent((request, response) => {
       request.resume().on('end', () => response.end('no stream'));
     });
-    const sidecar = await startProxy(agent.url, { tap: { maxTotalBytes: 8 * KIB } });
+    const sidecar = await startProxy(agent.url, { tap: { ...TAP, maxTotalBytes: 8 * KIB } });
     for (let round = 0; round < 10; round += 1) await ask(sidecar.url, POST_JSON, Buffer.alloc(4 * KIB, ' '));
 
     await sidecar.ended(9);
     expect(sidecar.droppedBytes()).toBe(0);
   });
 
-  it.each([
-    { share: 0, draws: [0, 0.5, 0.99], captured: [false, false, false] },
-    { share: 0.5, draws: [0.49, 0.5, 0.99], captured: [true, false, false] },
-    { share: 1, draws: [0, 0.5, 0.99], captured: [true, true, true] },
-  ])('is decided for each exchange: share $share', async ({ share, draws, captured }) => {
+  it('counts towards the total until it has been read', async () => {
     const agent = await httpAgent((request, response) => {
       request.resume().on('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('x'));
     });
-    let drawn = 0;
-    const sidecar = await startProxy(agent.url, { tap: { share }, random: () => draws[drawn++]! });
-    for (const _ of draws) await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+    const read = Promise.withResolvers<void>();
+    const captures: Capture[] = [];
+    let dropped = 0;
+    const sidecar = await startProxy(agent.url, {
+      tap: { ...TAP, maxTotalBytes: 20 * KIB },
+      onTapDropped: (bytes) => {
+        dropped += bytes;
+      },
+      observe: () =>
+        observation((_end, capture) => {
+          captures.push(capture!);
+          return captures.length === 1 ? read.promise : undefined;
+        }),
+    });
+    const askOnce = async () => {
+      const before = captures.length;
+      await ask(sidecar.url, POST_JSON, Buffer.alloc(5 * KIB, ' '));
+      while (captures.length === before) await turn();
+    };
 
-    const ends = await Promise.all(draws.map((_, index) => sidecar.ended(index)));
-    expect(ends.map(({ capture }) => capture !== undefined)).toEqual(captured);
+    await askOnce();
+    await askOnce();
+    expect(captures.map(({ truncated }) => truncated)).toEqual([false, true]);
+    expect(dropped).toBe(5 * KIB);
+
+    read.resolve();
+    await turn();
+    await askOnce();
+    expect(captures[2]).toMatchObject({ truncated: false });
+    expect(dropped).toBe(5 * KIB);
+  });
+
+  it('gives its memory back when it could not be read', async () => {
+    const agent = await httpAgent((request, response) => {
+      request.resume().on('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('x'));
+    });
+    const truncated: boolean[] = [];
+    const sidecar = await startProxy(agent.url, {
+      tap: { ...TAP, maxTotalBytes: 20 * KIB },
+      observe: () =>
+        observation((_end, capture) => {
+          truncated.push(capture!.truncated);
+          return Promise.reject(new Error('unreadable'));
+        }),
+    });
+    for (let round = 0; round < 5; round += 1) await ask(sidecar.url, POST_JSON, Buffer.alloc(5 * KIB, ' '));
+    await sidecar.proxy.close({ graceMs: 60_000 });
+
+    expect(truncated).toEqual([false, false, false, false, false]);
+    expect(sidecar.faults).toHaveLength(5);
+  });
+
+  it('is nothing when there is no tap', async () => {
+    const agent = await httpAgent((request, response) => {
+      request.resume().on('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('x'));
+    });
+    const sidecar = await startProxy(agent.url, { tap: undefined });
+    await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+
+    expect((await sidecar.ended()).capture).toBeUndefined();
+  });
+});
+
+describe('an observer that chooses what is copied', () => {
+  /** What the observer was asked and told of one exchange, in order, with an agent that does `answer`. */
+  async function calls(
+    wanted: boolean,
+    options: RequestOptions,
+    answer: (request: IncomingMessage, response: ServerResponse) => unknown = streams,
+  ) {
+    const agent = await httpAgent(answer);
+    const told: string[] = [];
+    const ended = Promise.withResolvers<void>();
+    const sidecar = await startProxy(agent.url, {
+      tap: { ...TAP, maxExchangeBytes: 20 * KIB },
+      observe: () =>
+        observation(
+          (_end, capture) => {
+            told.push(capture ? 'finished with a capture' : 'finished');
+            ended.resolve();
+          },
+          {
+            requested: (body) => told.push(`requested ${body.length}`),
+            wantsCopy: () => {
+              told.push('asked');
+              return wanted;
+            },
+          },
+        ),
+    });
+    return { sidecar, told, ended: ended.promise, ask: (body: string) => ask(sidecar.url, options, body) };
+  }
+
+  function streams(request: IncomingMessage, response: ServerResponse): void {
+    request
+      .resume()
+      .on('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n'));
+  }
+
+  it.each([
+    { wanted: true, end: 'finished with a capture' },
+    { wanted: false, end: 'finished' },
+  ])('is asked once it has read the request; it says $wanted', async ({ wanted, end }) => {
+    const { told, ended, ask: askAgent } = await calls(wanted, POST_JSON);
+
+    expect((await askAgent('{}')).body.toString()).toBe('data: 1\n\n');
+    await ended;
+    expect(told).toEqual(['requested 2', 'asked', end]);
+  });
+
+  it('is asked about a request that it could not read too', async () => {
+    const { told, ended, ask: askAgent } = await calls(false, { method: 'PUT' });
+    await askAgent('body');
+
+    await ended;
+    expect(told).toEqual(['asked', 'finished']);
+  });
+
+  it('is asked about a request over the bound, whose bytes are counted as not copied', async () => {
+    const { sidecar, told, ended, ask: askAgent } = await calls(false, POST_JSON);
+    await askAgent(' '.repeat(30 * KIB));
+
+    await ended;
+    expect(told).toEqual(['asked', 'finished']);
+    expect(sidecar.droppedBytes()).toBe(30 * KIB);
+  });
+
+  it('is asked at the end when the agent answered before the request was whole', async () => {
+    const { sidecar, told, ended } = await calls(false, POST_JSON, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' }).end('data: 1\n\n');
+    });
+    const client = rawClient(sidecar.port, 'POST / HTTP/1.1\r\nHost: c\r\nContent-Length: 9\r\n\r\nhalf');
+    await client.until('data: 1');
+    client.socket.destroy();
+
+    await ended;
+    expect(told).toEqual(['asked', 'finished']);
+  });
+
+  it('is asked when the agent is down', async () => {
+    const { told, ended, ask: askAgent } = await calls(true, POST_JSON, (request) => request.socket.destroy());
+    expect((await askAgent('{}')).status).toBe(502);
+
+    await ended;
+    expect(told).toEqual(['requested 2', 'asked', 'finished with a capture']);
   });
 });

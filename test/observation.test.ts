@@ -1,0 +1,303 @@
+import { describe, expect, it } from 'vitest';
+import type { Capture } from '../src/agui/capture.ts';
+import type { Exchange } from '../src/agui/exchange.ts';
+import type { MergeKind } from '../src/conversation/merge-runs.ts';
+import type { Closing } from '../src/conversation/threads.ts';
+import { createObserver, type ObserverOptions } from '../src/observation.ts';
+import type { ProxiedRequest } from '../src/proxy/observer.ts';
+import { createMemoryStore } from '../src/store/memory.ts';
+import { BOUNDS, captureOf } from './agui/captures.ts';
+import { virtualClock } from './support/virtual-clock.ts';
+import { sampleEnd, sampleRequest } from './telemetry/samples.ts';
+
+const IDLE_MS = 1_000;
+
+function setUp(changes: Partial<ObserverOptions> = {}) {
+  const clock = virtualClock();
+  const closings: Closing[] = [];
+  const told: string[] = [];
+  const logged: string[] = [];
+  const exchanges: Exchange[] = [];
+  const store = createMemoryStore({
+    threads: { idleMs: IDLE_MS, waitingMs: IDLE_MS, openRunMs: 60_000, maxThreads: 100, maxCharacters: 1e6 },
+    capacity: 10,
+    clock,
+    events: { onClosing: (closing) => closings.push(closing), onDropped: () => expect.unreachable() },
+  });
+  let active = 0;
+  const observer = createObserver({
+    runSpans: {
+      start: () => ({
+        trace: { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 },
+        end: (_end, exchange) => told.push(`span of ${exchange?.kind ?? 'no exchange'}`),
+      }),
+    },
+    prometheus: {
+      requestStarted: () => (active += 1),
+      requestEnded: () => (active -= 1),
+      recordExchange: (exchange) => exchanges.push(exchange),
+    },
+    store,
+    bounds: BOUNDS,
+    share: 1,
+    log: { error: (_fields: unknown, message?: string) => logged.push(message ?? '') },
+    ...changes,
+  });
+  return { clock, closings, told, logged, exchanges, store, observer, active: () => active };
+}
+
+type Bench = ReturnType<typeof setUp>;
+
+const said = (text: string) => [{ id: `u-${text}`, role: 'user', content: text }];
+
+function input(threadId: string, runId: string, text = 'hi') {
+  return { threadId, runId, messages: said(text), tools: [], context: [] };
+}
+
+function sse(...events: readonly object[]): Buffer {
+  return Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+}
+
+function answer(threadId: string, runId: string): Buffer {
+  return sse(
+    { type: 'RUN_STARTED', threadId, runId },
+    { type: 'TEXT_MESSAGE_START', messageId: `a-${runId}`, role: 'assistant' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId: `a-${runId}`, delta: 'hello' },
+    { type: 'TEXT_MESSAGE_END', messageId: `a-${runId}` },
+    { type: 'RUN_FINISHED', threadId, runId },
+  );
+}
+
+const bytes = (body: unknown): Uint8Array => Buffer.from(JSON.stringify(body));
+
+/** One exchange from its beginning to its end, up to where it is handed over. */
+function pass(
+  { observer }: Bench,
+  { request = {}, body, stream }: { request?: Partial<ProxiedRequest>; body: object; stream: Buffer },
+) {
+  const proxied = sampleRequest(request);
+  const observation = observer.observe(proxied);
+  observation.requested?.(bytes(body));
+  const capture = captureOf({ request: body, pieces: [stream], overrides: { path: proxied.agentPath } });
+  return observation.finished(sampleEnd(), capture);
+}
+
+describe('a request', () => {
+  it('that was a run is spanned, counted, and merged into its thread', async () => {
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1', 'one'), stream: answer('t', 'r1') });
+    await pass(bench, { body: input('t', 'r2', 'two'), stream: answer('t', 'r2') });
+
+    expect(bench.told).toEqual(['span of run', 'span of run']);
+    expect(bench.exchanges.map(({ kind, runId }) => [kind, runId])).toEqual([
+      ['run', 'r1'],
+      ['run', 'r2'],
+    ]);
+    bench.clock.advance(IDLE_MS);
+    expect(bench.closings.map(({ conversation }) => conversation.runs.map(({ runId }) => runId))).toEqual([
+      ['r1', 'r2'],
+    ]);
+    expect(bench.logged).toEqual([]);
+  });
+
+  it('that brought a run again is counted as a replay', async () => {
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+
+    expect(bench.exchanges.map(({ kind }) => kind)).toEqual(['run', 'replay']);
+  });
+
+  it('in which nobody named a thread is a conversation of its own', async () => {
+    const bench = setUp();
+    const stream = sse(
+      { type: 'TEXT_MESSAGE_START', messageId: 'a', role: 'assistant' },
+      { type: 'TEXT_MESSAGE_CONTENT', messageId: 'a', delta: 'hello' },
+      { type: 'TEXT_MESSAGE_END', messageId: 'a' },
+    );
+    await pass(bench, { body: { messages: said('one') }, stream });
+    await pass(bench, { body: { messages: said('two') }, stream });
+    bench.clock.advance(IDLE_MS);
+
+    const threads = bench.closings.map(({ conversation }) => conversation.key.threadId);
+    expect(new Set(threads).size).toBe(2);
+    expect(threads).not.toContain('');
+  });
+
+  it('that brought no capture is counted all the same', async () => {
+    const bench = setUp();
+    const observation = bench.observer.observe(sampleRequest());
+    expect(bench.active()).toBe(1);
+    await observation.finished(sampleEnd());
+
+    expect(bench.active()).toBe(0);
+    expect(bench.told).toEqual(['span of no exchange']);
+    expect(bench.exchanges).toEqual([]);
+  });
+});
+
+describe('a thread', () => {
+  /** A thread with one run, and a request in it that began and did not end: does the thread close while it is quiet? */
+  async function closesDuring(request: Partial<ProxiedRequest>, body: object): Promise<boolean> {
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    bench.observer.observe(sampleRequest(request)).requested?.(bytes(body));
+    await bench.observer.settled();
+    bench.clock.advance(10 * IDLE_MS);
+    return bench.closings.length > 0;
+  }
+
+  it('does not close while a run of it is under way, and does after its end', async () => {
+    expect(await closesDuring({}, input('t', 'r2'))).toBe(false);
+    expect(await closesDuring({}, { threadId: 't', messages: [], resume: [{ interruptId: 'i' }] })).toBe(false);
+
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    bench.clock.advance(IDLE_MS);
+    expect(bench.closings).toHaveLength(1);
+  });
+
+  it.each<[string, Partial<ProxiedRequest>, object]>([
+    ['a connect', { agentPath: '/connect' }, input('t', 'r2')],
+    ['a connect in an envelope', {}, { method: 'agent/connect', body: input('t', 'r2') }],
+    ['a request for suggestions', { agentPath: '/suggest?x=1' }, input('t', 'r2')],
+    ['a probe', {}, { threadId: 't', runId: 'r2', messages: [] }],
+    ['a proxied call', {}, { ...input('t', 'r2'), forwardedProps: { __proxiedMCPRequest: {} } }],
+    ['a request under an encoding', { headers: { 'content-encoding': 'gzip' } }, input('t', 'r2')],
+    ['a run of another thread', {}, input('other', 'r2')],
+    ['a run of another tenant', { tenant: 'acme' }, input('t', 'r2')],
+  ])('is not kept open by %s', async (_name, request, body) => {
+    expect(await closesDuring(request, body)).toBe(true);
+  });
+
+  it('is let go when its run ends without an exchange', async () => {
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    const observation = bench.observer.observe(sampleRequest());
+    observation.requested?.(bytes(input('t', 'r2')));
+    await observation.finished(sampleEnd());
+    bench.clock.advance(IDLE_MS);
+
+    expect(bench.closings).toHaveLength(1);
+  });
+});
+
+describe('a share of threads', () => {
+  const threads = Array.from({ length: 400 }, (_, index) => `thread-${index}`);
+
+  function wanted(share: number, threadId: string, request: Partial<ProxiedRequest> = {}): boolean | undefined {
+    const observation = setUp({ share }).observer.observe(sampleRequest(request));
+    observation.requested?.(bytes(input(threadId, 'r')));
+    return observation.wantsCopy?.();
+  }
+
+  it('of 1 asks nothing', () => {
+    expect(setUp({ share: 1 }).observer.observe(sampleRequest())).not.toHaveProperty('wantsCopy');
+  });
+
+  it('takes every run of a thread or none, and about so many threads', () => {
+    const chosen = threads.filter((threadId) => wanted(0.5, threadId));
+
+    // Fixed by the hash: four standard deviations of a fair draw are 40.
+    expect(Math.abs(chosen.length - 200)).toBeLessThan(40);
+    expect(threads.filter((threadId) => wanted(0.5, threadId))).toEqual(chosen);
+    expect(chosen.every((threadId) => wanted(0.6, threadId))).toBe(true);
+  });
+
+  it('chooses for each agent and tenant anew', () => {
+    const chosen = threads.map((threadId) => wanted(0.5, threadId));
+
+    expect(threads.map((threadId) => wanted(0.5, threadId, { agent: 'other' }))).not.toEqual(chosen);
+    expect(threads.map((threadId) => wanted(0.5, threadId, { tenant: 'acme' }))).not.toEqual(chosen);
+  });
+
+  it('leaves out a request whose thread is not known', () => {
+    const observe = () => setUp({ share: 0.999_999 }).observer.observe(sampleRequest());
+    expect(observe().wantsCopy?.()).toBe(false);
+    const unnamed = observe();
+    unnamed.requested?.(bytes({ messages: said('hi') }));
+    expect(unnamed.wantsCopy?.()).toBe(false);
+    expect(wanted(0.999_999, 'thread-1')).toBe(true);
+  });
+});
+
+describe('what fails', () => {
+  const unreadable: Capture = {
+    ...captureOf({}),
+    get request(): never {
+      throw new Error('unreadable');
+    },
+  };
+
+  it('in reading is logged; the request is counted, and its thread let go', async () => {
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    const observation = bench.observer.observe(sampleRequest());
+    observation.requested?.(bytes(input('t', 'r2')));
+    await observation.finished(sampleEnd(), unreadable);
+
+    expect(bench.logged).toEqual(['an exchange could not be read; the stream went on']);
+    expect(bench.active()).toBe(0);
+    expect(bench.told).toEqual(['span of run', 'span of no exchange']);
+    bench.clock.advance(IDLE_MS);
+    expect(bench.closings).toHaveLength(1);
+  });
+
+  it('in the start of spans raises no gauge that would not fall', () => {
+    const start = () => {
+      throw new Error('no span');
+    };
+    const bench = setUp({ runSpans: { start } });
+
+    expect(() => bench.observer.observe(sampleRequest())).toThrow('no span');
+    expect(bench.active()).toBe(0);
+  });
+
+  it('in the end of spans is logged; the exchange is stored', async () => {
+    const trace = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 };
+    const end = () => {
+      throw new Error('no span');
+    };
+    const bench = setUp({ runSpans: { start: () => ({ trace, end }) } });
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+
+    expect(bench.logged).toEqual(['the spans of a request could not be ended']);
+    expect(bench.active()).toBe(0);
+    expect(bench.store.stats().openThreads).toBe(1);
+  });
+
+  it('in the store is logged, each time; the request is counted', async () => {
+    const fails = () => Promise.reject(new Error('no store'));
+    const bench = setUp({ store: { runBegan: fails, runEnded: fails, append: fails } });
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+
+    expect(bench.logged).toEqual(['the beginning of a run could not be stored', 'an exchange could not be recorded']);
+    expect(bench.active()).toBe(0);
+    expect(bench.told).toEqual(['span of run']);
+  });
+});
+
+describe('settling', () => {
+  it('waits for what was begun, read and stored', async () => {
+    const stored = Promise.withResolvers<MergeKind>();
+    const bench = setUp({
+      store: { runBegan: async () => {}, runEnded: async () => {}, append: () => stored.promise },
+    });
+    const finished = pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    let settled = false;
+    const settling = bench.observer.settled().then(() => {
+      settled = true;
+    });
+    for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(settled).toBe(false);
+
+    stored.resolve('appended');
+    await settling;
+    await finished;
+    expect(bench.exchanges).toHaveLength(1);
+  });
+
+  it('is immediate when nothing is unfinished', async () => {
+    await expect(setUp().observer.settled()).resolves.toBeUndefined();
+  });
+});
