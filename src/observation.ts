@@ -15,8 +15,8 @@ import type { RunSpanFactory, RunSpans } from './telemetry/run-span.ts';
 
 export interface ObserverOptions {
   readonly runSpans: RunSpanFactory;
-  readonly prometheus: Pick<ProxyMetrics, 'requestStarted' | 'requestEnded' | 'recordExchange'>;
-  readonly store: Pick<Store, 'runBegan' | 'runEnded' | 'append'>;
+  readonly prometheus: Pick<ProxyMetrics, 'requestStarted' | 'requestClosed' | 'requestEnded' | 'recordExchange'>;
+  readonly store: Pick<Store, 'runBegan' | 'runSeen' | 'runEnded' | 'runMissed' | 'append'>;
   readonly bounds: ReadBounds;
   /**
    * Share of threads that are read, in [0, 1]: of each, all runs or none, since a conversation with gaps cannot be told
@@ -72,15 +72,22 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
   }
 
   async function finish({ request, spans, begun }: Observed, end: RequestEnd, capture?: Capture): Promise<void> {
-    const exchange =
+    const reading =
       capture &&
-      (await attempt(request, 'an exchange could not be read; the stream went on', () => readCapture(capture, bounds)));
-    // First of all that may fail: the gauge of requests under way has to fall.
+      (await attempt(request, 'an exchange could not be read; the stream went on', async () => ({
+        exchange: await readCapture(capture, bounds),
+      })));
+    const exchange = reading?.exchange;
     prometheus.requestEnded(request, end, exchange);
     await attempt(request, 'the spans of a request could not be ended', () => spans.end(end, exchange));
     const key = await begun;
     if (key) await attempt(request, 'the end of a run could not be stored', () => store.runEnded(key));
-    if (!exchange) return;
+    if (!exchange) {
+      // Nothing was copied, neither of the request nor of the stream, or reading it failed: nobody can tell whose run it was.
+      const isLost = capture && (!reading || (capture.truncated && request.method === 'POST'));
+      if (isLost) await store.runMissed(request.agent);
+      return;
+    }
     const isReplay = exchange.kind === 'run' && (await append(exchange)) === 'replayed';
     prometheus.recordExchange(isReplay ? { ...exchange, kind: 'replay' } : exchange);
   }
@@ -111,12 +118,23 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
           begun = track(attempt(request, 'the beginning of a run could not be stored', () => begin(request, head)));
         },
         ...(share < 1 && { wantsCopy: () => isInShare(request, head?.threadId ?? '') }),
-        finished: (end, capture) =>
+        streaming() {
           track(
+            attempt(request, 'a sign of life could not be stored', async () => {
+              const key = await begun;
+              if (key) await store.runSeen(key);
+            }),
+          );
+        },
+        finished(end, capture) {
+          // At once: what is still to be read of a request is no longer under way.
+          prometheus.requestClosed(request);
+          return track(
             attempt(request, 'an exchange could not be recorded', () =>
               finish({ request, spans, begun }, end, capture),
             ),
-          ),
+          );
+        },
       };
     },
     async settled() {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Capture } from '../src/agui/capture.ts';
 import type { Exchange } from '../src/agui/exchange.ts';
+import { isPartlySeen } from '../src/conversation/completion.ts';
 import type { MergeKind } from '../src/conversation/merge-runs.ts';
 import type { Closing } from '../src/conversation/threads.ts';
 import { createObserver, type ObserverOptions } from '../src/observation.ts';
@@ -34,7 +35,8 @@ function setUp(changes: Partial<ObserverOptions> = {}) {
     },
     prometheus: {
       requestStarted: () => (active += 1),
-      requestEnded: () => (active -= 1),
+      requestClosed: () => (active -= 1),
+      requestEnded: () => {},
       recordExchange: (exchange) => exchanges.push(exchange),
     },
     store,
@@ -170,6 +172,33 @@ describe('a thread', () => {
     expect(await closesDuring(request, body)).toBe(true);
   });
 
+  it('is not given up while its run sends something, however long that takes', async () => {
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    const observation = bench.observer.observe(sampleRequest());
+    observation.requested?.(bytes(input('t', 'r2')));
+    for (let minute = 0; minute < 5; minute += 1) {
+      bench.clock.advance(59_000);
+      observation.streaming?.();
+      await bench.observer.settled();
+    }
+    expect(bench.closings).toEqual([]);
+    bench.clock.advance(60_000);
+    expect(bench.closings.map(({ cause }) => cause)).toEqual(['open_run']);
+  });
+
+  it('is not taken for whole when a run went by of which nothing was copied', async () => {
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    const { response, ...rest } = captureOf({ pieces: [] });
+    const unseen = { ...rest, ...(response && { response }), request: { ...rest.request }, truncated: true };
+    delete (unseen.request as { body?: Uint8Array }).body;
+    await bench.observer.observe(sampleRequest()).finished(sampleEnd(), unseen);
+    bench.clock.advance(IDLE_MS);
+
+    expect(bench.closings.map(({ conversation }) => isPartlySeen(conversation))).toEqual([true]);
+  });
+
   it('is let go when its run ends without an exchange', async () => {
     const bench = setUp();
     await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
@@ -268,7 +297,7 @@ describe('what fails', () => {
 
   it('in the store is logged, each time; the request is counted', async () => {
     const fails = () => Promise.reject(new Error('no store'));
-    const bench = setUp({ store: { runBegan: fails, runEnded: fails, append: fails } });
+    const bench = setUp({ store: { runBegan: fails, runSeen: fails, runEnded: fails, runMissed: fails, append: fails } });
     await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
 
     expect(bench.logged).toEqual(['the beginning of a run could not be stored', 'an exchange could not be recorded']);
@@ -281,7 +310,7 @@ describe('settling', () => {
   it('waits for what was begun, read and stored', async () => {
     const stored = Promise.withResolvers<MergeKind>();
     const bench = setUp({
-      store: { runBegan: async () => {}, runEnded: async () => {}, append: () => stored.promise },
+      store: { ...setUp().store, append: () => stored.promise },
     });
     const finished = pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
     let settled = false;

@@ -9,7 +9,7 @@ export interface ThreadsOptions {
   readonly idleMs: number;
   /** The same for one that waits for a person. */
   readonly waitingMs: number;
-  /** A run that has not ended after this long is given up: its thread closes without it. */
+  /** A run of which nothing was seen for this long is given up: its thread closes without it. */
   readonly openRunMs: number;
   /** Threads held, open and closed. */
   readonly maxThreads: number;
@@ -91,7 +91,12 @@ export class Threads {
     this.#countRun(threadKeyText(key), -1, now);
   }
 
-  #countRun(name: string, change: 1 | -1, now: number): void {
+  /** A run of the thread sent something. */
+  runSeen(key: ThreadKey, now: number): void {
+    this.#countRun(threadKeyText(key), 0, now);
+  }
+
+  #countRun(name: string, change: 1 | 0 | -1, now: number): void {
     const openRuns = (this.#openRuns.get(name) ?? 0) + change;
     if (openRuns > 0) this.#openRuns.set(name, openRuns);
     else this.#openRuns.delete(name);

@@ -56,6 +56,7 @@ export function openRecord(
   let askedAt: number | undefined;
   let headAt: number | undefined;
   let firstByteAt: number | undefined;
+  let toldStreamingAt = -Infinity;
   let requestBytes = 0;
   let responseBytes = 0;
   let errorCode: ProxyErrorCode | undefined;
@@ -216,7 +217,13 @@ export function openRecord(
           firstByteAt = now();
         });
       }
-      guardTap((open) => open.response(chunk, now()));
+      guardTap((open) => {
+        const at = now();
+        open.response(chunk, at);
+        if (at - toldStreamingAt < STREAMING_INTERVAL_MS) return;
+        toldStreamingAt = at;
+        guard(() => observation?.streaming?.());
+      });
     },
     failed(code) {
       errorCode ??= code;
@@ -232,6 +239,9 @@ export function openRecord(
     },
   };
 }
+
+/** How often an observer hears that a stream goes on: far more often than anyone waits for it, far less than per chunk. */
+const STREAMING_INTERVAL_MS = 1000;
 
 /** @throws {TypeError} when a header could not be sent: better noticed here than when the agent is asked. */
 function sendable(headers: Readonly<Record<string, string>> | undefined): typeof headers {

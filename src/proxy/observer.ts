@@ -69,6 +69,8 @@ export interface Observation {
    * Absent: it is to be copied.
    */
   wantsCopy?(): boolean;
+  /** Called now and then, at most once a second, while response bytes of a copied exchange pass. */
+  streaming?(): void;
   /**
    * Called exactly once, after the last byte was forwarded. `capture` is present for exchanges that the tap copied: an
    * AG-UI response, or a JSON POST that failed before one came. Its bytes count towards the tap's total until the call

@@ -69,9 +69,9 @@ export function createUpstream({ name, url: agentUrl, match }: ProxyAgent): Upst
     open({ method, target, headers, framed, fresh }) {
       // `timeout: 0` takes the pool's idle timer off a connection in use: silence is no fault.
       const options: RequestOptions = { ...address, method, path: target, agent: fresh ? false : agent, timeout: 0 };
-      if (framed || method === 'GET' || method === 'HEAD') return send({ ...options, headers });
+      if (framed || method === 'GET' || method === 'HEAD') return unlimited(send({ ...options, headers }));
       // Given as a list, the head of a POST without a body would be sent as chunked; set one by one, it stays as it is.
-      const request = send({ ...options, setHost: false });
+      const request = unlimited(send({ ...options, setHost: false }));
       request.useChunkedEncodingByDefault = false;
       for (let index = 0; index + 1 < headers.length; index += 2) {
         request.appendHeader(headers[index]!, headers[index + 1]!);
@@ -82,6 +82,12 @@ export function createUpstream({ name, url: agentUrl, match }: ProxyAgent): Upst
       agent.destroy();
     },
   };
+}
+
+/** Node drops response fields past a count without a word; the size of the head is bounded all the same. */
+function unlimited(request: ClientRequest): ClientRequest {
+  request.maxHeadersCount = 0;
+  return request;
 }
 
 function parseAgentUrl(name: string, agentUrl: string): URL {

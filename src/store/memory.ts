@@ -88,6 +88,9 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       threads.runBegan(key, clock.now());
       arm();
     },
+    async runSeen(key) {
+      threads.runSeen(key, clock.now());
+    },
     async runEnded(key) {
       threads.runEnded(key, clock.now());
       arm();

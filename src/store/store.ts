@@ -44,6 +44,8 @@ export interface ConsumeOptions {
 export interface Store {
   /** A run of the thread began; the thread does not close before {@link Store.runEnded}. */
   runBegan(key: ThreadKey): Promise<void>;
+  /** The run sent something; may be told as seldom as once a second. */
+  runSeen(key: ThreadKey): Promise<void>;
   /** The run ended, whether or not an exchange follows. Comes before {@link Store.append}. */
   runEnded(key: ThreadKey): Promise<void>;
   /** A run of the agent could not be seen at all: any of the agent's threads may lack it. */

@@ -1,9 +1,8 @@
-import { EXCHANGE_KINDS, type Exchange } from '../agui/exchange.ts';
+import { EXCHANGE_KINDS, type Exchange, type ObservedToolCall } from '../agui/exchange.ts';
 import { FINDING_CODES, type FindingCode } from '../agui/findings.ts';
 import type { ProxiedRequest, RequestEnd } from '../proxy/observer.ts';
 import { boundedLabel, combinations, type Instruments } from './instruments.ts';
 import { METRIC } from './semconv.ts';
-import { toolCallState } from './tool-spans.ts';
 
 /** Durations in seconds, as the HTTP conventions cut them. */
 const HTTP_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -17,13 +16,15 @@ const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0
 const REQUEST_OUTCOMES = ['completed', 'run_error', 'upstream_error', 'client_disconnect'] as const;
 type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
+const TOOL_CALL_STATES: readonly ObservedToolCall['state'][] = ['open', 'complete', 'answered'];
+
 const PARSE_ERRORS: readonly FindingCode[] = ['malformed_json', 'malformed_event', 'undecodable'];
 
 export interface ProxyMetricsOptions {
   readonly agents: readonly {
     readonly name: string;
     /** Tools that are counted by name; calls of all others are counted together as `other`. */
-    readonly tools?: readonly string[];
+    readonly tools: readonly string[];
   }[];
   /** The types of event that are counted by name. */
   readonly eventTypes: readonly string[];
@@ -32,6 +33,8 @@ export interface ProxyMetricsOptions {
 export interface ProxyMetrics {
   /** A request was routed to an agent. */
   requestStarted(request: ProxiedRequest): void;
+  /** The same request is no longer under way. */
+  requestClosed(request: ProxiedRequest): void;
   /** The same request ended. `exchange` is what was read from its stream, when it was a run. */
   requestEnded(request: ProxiedRequest, end: RequestEnd, exchange?: Exchange): void;
   /** What the stream of one exchange held. */
@@ -45,7 +48,7 @@ export function createProxyMetrics(
   { agents, eventTypes }: ProxyMetricsOptions,
 ): ProxyMetrics {
   const types = boundedLabel(eventTypes);
-  const toolsOf = new Map(agents.map(({ name, tools = [] }) => [name, boundedLabel(tools)]));
+  const toolsOf = new Map(agents.map(({ name, tools }) => [name, boundedLabel(tools)]));
   const names = agents.map(({ name }) => name);
   const agent = boundedLabel(names);
   const perAgent = { labels: ['agent'], known: combinations({ agent: names }) };
@@ -114,7 +117,7 @@ export function createProxyMetrics(
   });
   const teeDropped = instruments.counter({
     name: METRIC.teeDroppedBytes,
-    help: 'Body bytes forwarded that the tap did not copy because it reached a bound.',
+    help: 'Body bytes forwarded that the tap did not copy because it reached a bound. What was copied and not read is a finding, truncated_tap.',
     labels: [],
     known: [{}],
   });
@@ -122,8 +125,8 @@ export function createProxyMetrics(
     name: METRIC.toolCalls,
     help: 'Tool calls seen on the wire, by how far they came.',
     labels: ['agent', 'tool', 'outcome'],
-    known: agents.flatMap(({ name, tools = [] }) =>
-      combinations({ agent: [name], tool: [...tools, 'other'], outcome: ['open', 'complete', 'answered'] }),
+    known: agents.flatMap(({ name, tools }) =>
+      combinations({ agent: [name], tool: [...tools, 'other'], outcome: TOOL_CALL_STATES }),
     ),
   });
   const findings = instruments.counter({
@@ -135,9 +138,9 @@ export function createProxyMetrics(
 
   return {
     requestStarted: (request) => active.add({ agent: agent.of(request.agent) }, 1),
+    requestClosed: (request) => active.add({ agent: agent.of(request.agent) }, -1),
     requestEnded(request, end, exchange) {
       const labels = { agent: agent.of(request.agent) };
-      active.add(labels, -1);
       requests.inc({ ...labels, code: codeOf(end.status), outcome: outcomeOf(end, exchange) });
       bytes.inc(labels, end.requestBytes + end.responseBytes);
       overhead.observe(labels, end.overheadMs / 1000);
@@ -152,24 +155,33 @@ export function createProxyMetrics(
         firstEvent.observe(labels, secondsBetween(timing.startedAt, timing.firstEventAt));
       }
       for (const [type, count] of Object.entries(exchange.eventCounts)) events.inc({ type: types.of(type) }, count);
-      for (const { code } of exchange.findings) {
-        findings.inc({ ...labels, code });
-        if (PARSE_ERRORS.includes(code)) parseErrors.inc({ reason: code });
+      for (const [code, count] of countFindings(exchange)) {
+        findings.inc({ ...labels, code }, count);
+        if (PARSE_ERRORS.includes(code)) parseErrors.inc({ reason: code }, count);
       }
       // A replay shows the calls of runs that were counted when they ran.
       if (kind === 'replay') return;
       const tools = toolsOf.get(exchange.agent) ?? boundedLabel([]);
       for (const call of exchange.toolCalls) {
-        toolCalls.inc({ ...labels, tool: tools.of(call.name), outcome: toolCallState(call) });
+        toolCalls.inc({ ...labels, tool: tools.of(call.name), outcome: call.state });
       }
     },
     recordTeeDrop: (dropped) => teeDropped.inc({}, dropped),
   };
 }
 
-/** The system's clock may be set back while a request runs: a duration below 0 is one of 0. */
+/** Both are readings of one clock that never goes back: a difference below 0 is a defect, and the instrument refuses it. */
 function secondsBetween(from: number, to: number): number {
-  return Math.max(0, to - from) / 1000;
+  return (to - from) / 1000;
+}
+
+/** By code how often it was found, those findings included that the exchange does not keep. */
+function countFindings({ findings, findingsDropped = [] }: Exchange): ReadonlyMap<FindingCode, number> {
+  const counts = new Map<FindingCode, number>();
+  const add = (code: FindingCode, count: number) => counts.set(code, (counts.get(code) ?? 0) + count);
+  for (const { code } of findings) add(code, 1);
+  for (const { code, count } of findingsDropped) add(code, count);
+  return counts;
 }
 
 function codeOf(status: number | undefined): string {

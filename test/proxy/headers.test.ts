@@ -179,6 +179,17 @@ describe('response headers', () => {
     expect(names.filter((name) => name !== '')).toEqual(['Content-Length', 'Date', 'Connection', 'Keep-Alive']);
   });
 
+  it('passes as many fields as fit into a head', async () => {
+    const fields = Array.from({ length: 1_300 }, (_, index) => `X-${index}: y`);
+    const { answered } = await exchange(
+      'GET / HTTP/1.1\r\nHost: c\r\n\r\n',
+      `HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\nSet-Cookie: last=1\r\nContent-Length: 0\r\n\r\n`,
+    );
+
+    expect(answered.split('\r\n').filter((line) => line.startsWith('X-'))).toEqual(fields);
+    expect(answered).toContain('Set-Cookie: last=1\r\nContent-Length: 0\r\n');
+  });
+
   it.each([12, 15])('passes a head of %i KiB', async (kib) => {
     const agent = await agentThat((socket) =>
       socket.end(`HTTP/1.1 200 OK\r\nX-Big: ${'x'.repeat(kib * 1024)}\r\nContent-Length: 0\r\n\r\n`),

@@ -80,13 +80,13 @@ describe('series that are known beforehand', () => {
   });
 
   it('cost a scrape under 3,000 lines with three agents', async () => {
-    const [agent] = [{ name: 'a', metrics: [{ name: 'm', evaluatorVersion: 'v', judgeModel: 'j' }] }];
+    const [agent] = [{ name: 'a', tools: [], metrics: [{ name: 'm', evaluatorVersion: 'v', judgeModel: 'j' }] }];
     const prometheus = create({ agents: [agent, { ...agent, name: 'b' }, { ...agent, name: 'c' }] });
     expect((await prometheus.exposition(OPENMETRICS)).body.split('\n').length).toBeLessThan(3_000);
   });
 
   it('are none when there is nothing to judge, rather than series without labels', async () => {
-    const all = await samples(create({ agents: [{ name: 'harbour', metrics: [] }] }));
+    const all = await samples(create({ agents: [{ name: 'harbour', tools: [], metrics: [] }] }));
     expect([...all.keys()].filter((name) => name.startsWith('agui_eval_score'))).toEqual([]);
     expect(all.has('agui_eval_metric_info')).toBe(false);
   });
@@ -272,11 +272,11 @@ describe('a request', () => {
     expect(await numbers(prometheus, `agui_proxy_requests_total{${labels}}`)).toEqual([1]);
   });
 
-  it('is active until it ends', async () => {
+  it('is active until it is closed, before it is read', async () => {
     const prometheus = create();
     prometheus.requestStarted(sampleRequest());
     prometheus.requestStarted(sampleRequest());
-    prometheus.requestEnded(sampleRequest(), sampleEnd());
+    prometheus.requestClosed(sampleRequest());
     expect(await numbers(prometheus, 'agui_proxy_active_streams{agent="harbour"}')).toEqual([1]);
   });
 
@@ -316,6 +316,30 @@ describe('a stream', () => {
         'agui_tool_calls_total{agent="harbour",tool="other",outcome="open"}',
       ),
     ).toEqual([5, 2, 2, 1, 2, 1, 1, 1]);
+  });
+
+  it('has all its findings counted, those included that are not kept', async () => {
+    const prometheus = create();
+    const findingsDropped = [
+      { code: 'malformed_json', count: 500 },
+      { code: 'snake_case', count: 3 },
+    ] as const;
+    prometheus.recordExchange({ ...streamWithTools(), findingsDropped });
+    expect(
+      await numbers(
+        prometheus,
+        'agui_eval_findings_total{agent="harbour",code="malformed_json"}',
+        'agui_eval_findings_total{agent="harbour",code="snake_case"}',
+        'agui_stream_parse_errors_total{reason="malformed_json"}',
+      ),
+    ).toEqual([502, 3, 502]);
+  });
+
+  it('that ends before it began is refused as a defect and not taken for one of no length', async () => {
+    const refused: string[] = [];
+    const prometheus = create({ onRefused: (series) => refused.push(series) });
+    prometheus.recordExchange(sampleExchange({ timing: { startedAt: NOW, endedAt: NOW - 1 } }));
+    expect(refused).toEqual(['agui_proxy_stream_duration_seconds']);
   });
 
   it('that replays a run does not count its tool calls again', async () => {
@@ -392,9 +416,9 @@ function streamWithTools() {
       { code: 'missing_end', at: 3, id: 'm' },
     ],
     toolCalls: [
-      { id: '1', name: 'tide_table', startedAt: NOW, endedAt: NOW + 1, answered: true },
-      { id: '2', name: 'made_up_1', startedAt: NOW, endedAt: NOW + 1, answered: false },
-      { id: '3', name: 'made_up_2', startedAt: NOW, answered: false },
+      { id: '1', name: 'tide_table', startedAt: NOW, endedAt: NOW + 1, state: 'answered' },
+      { id: '2', name: 'made_up_1', startedAt: NOW, endedAt: NOW + 1, state: 'complete' },
+      { id: '3', name: 'made_up_2', startedAt: NOW, state: 'open' },
     ],
   });
 }
