@@ -189,6 +189,15 @@ export function forward(
     sendError(response, code, message);
   }
 
+  /**
+   * The agent answered before it had read everything. It may read on; once it is gone, the client is still sending and
+   * nobody else would read it.
+   */
+  function discardWhenLeft(): void {
+    if (!upstream || upstream.destroyed) body.discard();
+    else upstream.once('close', body.discard);
+  }
+
   function close(): void {
     if (closed) return;
     closed = true;
@@ -196,6 +205,7 @@ export function forward(
     firstByte.stop();
     const whole = upgraded || response.writableFinished;
     if (!whole) upstream?.destroy();
+    else if (!upgraded && !request.complete) discardWhenLeft();
     const status = upgraded ? 101 : response.headersSent ? response.statusCode : undefined;
     record.closed(status, whole);
   }

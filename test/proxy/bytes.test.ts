@@ -151,6 +151,29 @@ describe('delivery', () => {
     expect(answer).toMatchObject({ status: 413, body: Buffer.from('too much') });
   });
 
+  it('reads the rest of an upload that the agent answered and left, so that the connection goes on', async () => {
+    const agent = await rawAgent((socket) => {
+      socket.once('data', (head) => {
+        // It reads no more of an upload than this, and answers what comes after it on another connection.
+        const isUpload = head.toString('latin1').startsWith('POST');
+        if (isUpload) socket.pause();
+        socket.write(
+          isUpload ? 'HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n' : 'HTTP/1.1 204 No Content\r\n\r\n',
+        );
+      });
+    });
+    const sidecar = await startProxy(agent.url);
+    const size = 32 * 1024 * 1024;
+    const client = rawClient(sidecar.port, `POST / HTTP/1.1\r\nHost: c\r\nContent-Length: ${size}\r\n\r\n`);
+    client.socket.write(Buffer.alloc(size));
+    await client.until('413 Payload Too Large');
+    for (const socket of agent.sockets) socket.destroy();
+
+    client.socket.write('GET /next HTTP/1.1\r\nHost: c\r\n\r\n');
+    await client.until('204 No Content');
+    expect(client.received()).not.toContain('502');
+  });
+
   it('answers a second request on a connection that a HEAD, a 204 or a 304 used before', async () => {
     const agent = await rawAgent((socket) => {
       socket.on('data', (bytes) => {
