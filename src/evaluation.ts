@@ -59,6 +59,7 @@ export function configuredMetrics(
 export function createEvaluation(config: Config, options: EvaluationOptions): Evaluation {
   const { metrics, judge, prometheus, tracer, clock, log } = options;
   const metricsOf = (agent: string) => metrics.get(agent) ?? [];
+  let expired = 0;
   const store = createMemoryStore({
     threads: { ...config.closing, ...DEFAULT_THREAD_BOUNDS },
     capacity: QUEUE_CAPACITY,
@@ -70,11 +71,13 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
         const evaluatorVersions = metricsOf(agent).map((configured) => configured.evaluatorVersion);
         const rules = { sampling: config.sampling, evaluatorVersions };
         const decided = decideClosing(closing, rules);
-        if (decided.kind === 'decided') prometheus.recordDecision(agent, decided.decision);
-        else void store.offer(decided.job);
+        if (decided.kind === 'judge') return void store.offer(decided.job);
+        prometheus.recordDecision(agent, decided.decision);
+        if (decided.decision === 'expired') expired += 1;
       },
       onDropped(job, why, cause) {
         prometheus.recordDecision(job.agent, why);
+        if (why === 'expired') expired += 1;
         if (cause === undefined) log.warn({ agent: job.agent, why }, 'a sampled conversation was not judged');
         else log.error({ agent: job.agent, error: cause }, 'a sampled conversation was not judged; this is a defect');
       },
@@ -94,6 +97,7 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
       tracer,
       parentMaxAgeMs: config.telemetry.evalParentMaxAgeMs,
       whenUnsampled: config.telemetry.evalTraceWhenUnsampled,
+      explanations: config.telemetry.explanations,
       ...(judge.endpoint && { judgeEndpoint: judge.endpoint }),
     };
     /** The decision is counted even if its spans cannot be made. */
@@ -109,7 +113,7 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
       async (job, signal) => {
         const scorecard = await scoreJob(job, signal, scorer);
         prometheus.recordScorecard(scorecard, spansOf(scorecard));
-        logFailures(scorecard, log);
+        logScorecard(scorecard, log);
       },
       { concurrency, admission: () => judge.admission?.() ?? UNLIMITED },
     );
@@ -119,6 +123,8 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
     store,
     async close(graceMs) {
       await store.close(graceMs);
+      // The counter ends with the process, most likely before it is scraped again.
+      if (expired > 0) log.warn({ expired }, 'conversations under way will not be judged');
       await judge?.[Symbol.asyncDispose]();
     },
   };
@@ -126,7 +132,12 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
 
 const UNLIMITED = { limit: Infinity };
 
-function logFailures({ job, results }: Scorecard, log: Logger): void {
+/** Numbers and the trace to look at: what was said, and the judge's words about it, stay out of the log. */
+function logScorecard({ job, decision, results }: Scorecard, log: Logger): void {
+  const scores = Object.fromEntries(
+    results.flatMap(({ metric, verdict }) => (verdict.kind === 'scored' ? [[metric, verdict.value]] : [])),
+  );
+  log.info({ agent: job.agent, decision, scores, traceId: job.runs.at(-1)?.trace.traceId }, 'judged a conversation');
   for (const { metric, verdict } of results) {
     if (verdict.kind !== 'failed') continue;
     const { errorType, cause } = verdict;

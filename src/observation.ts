@@ -119,7 +119,7 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
         },
         ...(share < 1 && { wantsCopy: () => isInShare(request, head?.threadId ?? '') }),
         streaming() {
-          track(
+          void track(
             attempt(request, 'a sign of life could not be stored', async () => {
               const key = await begun;
               if (key) await store.runSeen(key);

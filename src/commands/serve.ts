@@ -34,14 +34,27 @@ export const serve: Command = {
 
     const [{ startSidecar }, { createLog }] = await Promise.all([import('../main.ts'), import('../telemetry/log.ts')]);
     const log = createLog(config.log);
-    const sidecar = await startSidecar(config, { log, worker: values['no-worker'] !== true });
-    if (config.judge.kind === 'off') {
+    const worker = values['no-worker'] !== true;
+    const sidecar = await startSidecar(config, { log, worker });
+    if (!worker) log.warn('--no-worker: nothing is judged');
+    else if (config.judge.kind === 'off') {
       log.warn(
         'no judge is configured: nothing is judged. Set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of yours.',
       );
     }
     log.info(
-      { proxy: `${config.listen.host}:${sidecar.proxyPort}`, admin: `${config.admin.host}:${sidecar.adminPort}` },
+      {
+        proxy: `${config.listen.host}:${sidecar.proxyPort}`,
+        admin: `${config.admin.host}:${sidecar.adminPort}`,
+        agents: config.agents.map(({ name, match, metrics }) => ({
+          name,
+          match,
+          metrics: metrics.map((each) => each.name),
+        })),
+        judge: config.judge.kind === 'on' && worker ? config.judge.model : 'off',
+        sampleRate: config.sampling.rate,
+        idleMs: config.closing.idleMs,
+      },
       'ready',
     );
 

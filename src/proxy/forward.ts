@@ -195,7 +195,7 @@ export function forward(
    */
   function discardWhenLeft(): void {
     if (!upstream || upstream.destroyed) body.discard();
-    else upstream.once('close', body.discard);
+    else upstream.once('close', () => body.discard());
   }
 
   function close(): void {

@@ -122,13 +122,14 @@ it('counts a judge that fails, and scores nothing', async () => {
   expect(metrics.sum('agui_eval_scores_total')).toBe(0);
 });
 
-it('proxies without a judge, says that nothing is judged, and ends with status 0', async () => {
+it('proxies without a judge, says what was not judged, and ends with status 0', async () => {
   await using agent = await startTideAgent();
   await using sidecar = await startServe({ AGENT_URL: agent.url, AGENT_NAME: 'harbour', OTEL_SDK_DISABLED: 'true' });
   expect(sidecar.log.map(({ msg }) => msg).join()).toContain('nothing is judged');
   await ask(sidecar.url, 't', 'When is high water?');
   sidecar.signal('SIGTERM');
   expect(await sidecar.exited).toBe(0);
+  expect(sidecar.log).toContainEqual(expect.objectContaining({ expired: 1 }));
 });
 
 it('says which port it cannot have, and ends', async () => {
