@@ -20,8 +20,9 @@ USER node
 CMD ["node", "examples/agent/main.ts"]
 
 FROM ${NODE_IMAGE} AS sidecar
+ARG REVISION=unknown
 WORKDIR /app
-ENV NODE_ENV=production
+ENV NODE_ENV=production REVISION=${REVISION}
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY src ./src

@@ -45,9 +45,10 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
   const judge = worker ? await openJudge(config.judge, clock) : undefined;
   const metrics = configuredMetrics(config, judge);
   const prometheus = createPrometheus({
-    agents: [...metrics].map(([name, all]) => ({
+    agents: config.agents.map(({ name, tools }) => ({
       name,
-      metrics: all.map(({ metric, evaluatorVersion }) => ({
+      tools,
+      metrics: (metrics.get(name) ?? []).map(({ metric, evaluatorVersion }) => ({
         name: metric.name,
         evaluatorVersion,
         judgeModel: metric.evaluator === 'llm' ? (judge?.model ?? '') : '',
@@ -56,7 +57,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     eventTypes: EVENT_TYPES,
     queue: () => evaluation.store.stats(),
     spanQueueLength: () => spansQueued(),
-    build: { version, revision: process.env['REVISION'] ?? 'unknown' },
+    build: { version, revision: process.env['REVISION'] || 'unknown' },
     onRefused: (series, value) => log.error({ series, value }, 'a value that no series can take was refused'),
   });
   const evaluation = createEvaluation(config, {

@@ -6,6 +6,7 @@ import { type ReadBounds, readCapture } from './agui/read-capture.ts';
 import type { ThreadKey } from './conversation/conversation.ts';
 import type { MergeKind } from './conversation/merge-runs.ts';
 import { parseJson } from './lib/json.ts';
+import { createLimit } from './lib/limit.ts';
 import type { Observe, ProxiedRequest, RequestEnd } from './proxy/observer.ts';
 import { unitHash } from './sampling/hash.ts';
 import type { Store } from './store/store.ts';
@@ -43,6 +44,9 @@ interface Observed {
 /** What is done about each proxied request beside forwarding it: spans, counts, and its exchange to the store. */
 export function createObserver({ runSpans, prometheus, store, bounds, share, log }: ObserverOptions): Observer {
   const unfinished = new Set<Promise<unknown>>();
+  // One at a time: each gives the event loop back after every step, and the steps of several would add up. What waits is
+  // held within the bounds of the tap.
+  const reading = createLimit(1);
 
   /** Does one part of the work; when it fails, that is logged and the other parts go on. */
   async function attempt<Result>(
@@ -72,19 +76,19 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
   }
 
   async function finish({ request, spans, begun }: Observed, end: RequestEnd, capture?: Capture): Promise<void> {
-    const reading =
+    const read =
       capture &&
       (await attempt(request, 'an exchange could not be read; the stream went on', async () => ({
-        exchange: await readCapture(capture, bounds),
+        exchange: await reading(NEVER, () => readCapture(capture, bounds)),
       })));
-    const exchange = reading?.exchange;
+    const exchange = read?.exchange;
     prometheus.requestEnded(request, end, exchange);
     await attempt(request, 'the spans of a request could not be ended', () => spans.end(end, exchange));
     const key = await begun;
     if (key) await attempt(request, 'the end of a run could not be stored', () => store.runEnded(key));
     if (!exchange) {
       // Nothing was copied, neither of the request nor of the stream, or reading it failed: nobody can tell whose run it was.
-      const isLost = capture && (!reading || (capture.truncated && request.method === 'POST'));
+      const isLost = capture && (!read || (capture.truncated && request.method === 'POST'));
       if (isLost) await store.runMissed(request.agent);
       return;
     }
@@ -142,6 +146,9 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
     },
   };
 }
+
+/** What was copied is read even while the sidecar stops. */
+const NEVER = new AbortController().signal;
 
 /** A body under a Content-Encoding, which AG-UI clients do not send, is not looked into before its exchange is read. */
 function readHead({ headers }: ProxiedRequest, body: Uint8Array): RunHead | undefined {

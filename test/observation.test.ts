@@ -297,7 +297,9 @@ describe('what fails', () => {
 
   it('in the store is logged, each time; the request is counted', async () => {
     const fails = () => Promise.reject(new Error('no store'));
-    const bench = setUp({ store: { runBegan: fails, runSeen: fails, runEnded: fails, runMissed: fails, append: fails } });
+    const bench = setUp({
+      store: { runBegan: fails, runSeen: fails, runEnded: fails, runMissed: fails, append: fails },
+    });
     await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
 
     expect(bench.logged).toEqual(['the beginning of a run could not be stored', 'an exchange could not be recorded']);

@@ -19,11 +19,14 @@ export interface Slice {
 /** `stopped`: the taker wanted no more. `undecodable`: an unknown coding, or bytes that are not of it. */
 export type ContentEnd = 'complete' | 'stopped' | 'undecodable';
 
-/** Bytes handled in one turn of the event loop. */
-export const SLICE_BYTES = 32 * 1024;
+/** Bytes handled in one turn of the event loop: few, since the smallest events are of seven, and each costs its work. */
+export const SLICE_BYTES = 4 * 1024;
 
 /** Small slices handled in one turn of the event loop. */
 const SLICES_PER_TURN = 64;
+
+/** Takes the next slice, in its own time; false when it wants no more. */
+type Take = (slice: Slice) => boolean | Promise<boolean>;
 
 /**
  * Undoes a Content-Encoding and hands the bytes to `take`, with the arrival of the slice they came from, until it says
@@ -31,11 +34,7 @@ const SLICES_PER_TURN = 64;
  *
  * @param encoding value of the Content-Encoding header.
  */
-export async function decodeContent(
-  encoding: string,
-  slices: Iterable<Slice>,
-  take: (slice: Slice) => boolean,
-): Promise<ContentEnd> {
+export async function decodeContent(encoding: string, slices: Iterable<Slice>, take: Take): Promise<ContentEnd> {
   const codings = encoding
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
@@ -44,24 +43,28 @@ export async function decodeContent(
     .toReversed();
 
   let source = slices;
+  let isCut = false;
   for (const [index, coding] of codings.entries()) {
     const isLast = index === codings.length - 1;
     const decoded: Slice[] = [];
-    const end = await decodeCoding(coding, source, isLast ? take : (slice) => decoded.push(slice) <= MAX_INNER_SLICES);
-    if (isLast || end === 'undecodable') return end;
+    const hold = (slice: Slice) => decoded.push(slice) <= MAX_INNER_SLICES;
+    const end = await decodeCoding(coding, source, isLast ? take : hold);
+    if (end === 'undecodable') return end;
+    isCut ||= end === 'stopped';
+    if (isLast) return isCut ? 'stopped' : end;
     source = decoded;
   }
   return passThrough(source, take);
 }
 
-/** Bound of what is held between two codings on one body, in slices of zlib's 16 KiB. */
-const MAX_INNER_SLICES = 1024;
+/** Bound of what is held between two codings on one body, in slices. */
+const MAX_INNER_SLICES = 4096;
 
-async function passThrough(slices: Iterable<Slice>, take: (slice: Slice) => boolean): Promise<ContentEnd> {
+async function passThrough(slices: Iterable<Slice>, take: Take): Promise<ContentEnd> {
   let count = 0;
   let bytes = 0;
   for (const slice of slices) {
-    if (!take(slice)) return 'stopped';
+    if (!(await take(slice))) return 'stopped';
     count += 1;
     bytes += slice.bytes.length;
     if (count >= SLICES_PER_TURN || bytes >= SLICE_BYTES) {
@@ -73,40 +76,53 @@ async function passThrough(slices: Iterable<Slice>, take: (slice: Slice) => bool
   return 'complete';
 }
 
-async function decodeCoding(
-  coding: string,
-  slices: Iterable<Slice>,
-  take: (slice: Slice) => boolean,
-): Promise<ContentEnd> {
-  let end: ContentEnd | undefined;
-  let decoder: Transform | undefined;
-  let at: number | undefined;
-  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+async function decodeCoding(coding: string, slices: Iterable<Slice>, take: Take): Promise<ContentEnd> {
+  const source = slices[Symbol.iterator]();
+  const nextFilled = (): Slice | undefined => {
+    let next = source.next();
+    while (!next.done && next.value.bytes.length === 0) next = source.next();
+    return next.done ? undefined : next.value;
+  };
+  const head = nextFilled();
+  if (!head) return 'complete';
+  const decoder = createDecoder(coding, head.bytes);
+  if (!decoder) return 'undecodable';
 
-  for (const slice of slices) {
-    if (slice.bytes.length === 0) continue;
-    if (!decoder) {
-      decoder = createDecoder(coding, slice.bytes);
-      if (!decoder) return 'undecodable';
-      decoder.on('data', (bytes: Buffer) => {
-        if (end !== undefined) return;
-        if (take(at === undefined ? { bytes } : { bytes, at })) return;
-        end = 'stopped';
-        decoder?.destroy();
-      });
-      decoder.on('error', () => {
-        end ??= 'undecodable';
-      });
-      decoder.on('close', close);
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  decoder.on('close', close);
+  // The loop below throws what failed; behind its end nobody asks any more.
+  decoder.on('error', () => {});
+  let { at } = head;
+  /** Gives the decoder one slice at a time, and the next when all that came of it is taken: so the arrivals are right. */
+  const feed = async (): Promise<void> => {
+    for (let slice: Slice | undefined = head; slice && !decoder.destroyed; slice = nextFilled()) {
+      ({ at } = slice);
+      await Promise.race([closed, written(decoder, slice.bytes)]);
+      do await nextTurn();
+      while (decoder.readableLength > 0 && !decoder.destroyed);
     }
-    at = slice.at;
-    await Promise.race([closed, written(decoder, slice.bytes)]);
-    if (end !== undefined || decoder.destroyed) break;
+    decoder.end();
+  };
+  const feeding = feed();
+  try {
+    for await (const bytes of decoder as AsyncIterable<Buffer>) {
+      const arrival = at === undefined ? {} : { at };
+      for (const piece of piecesOf(bytes)) {
+        if (!(await take({ bytes: piece, ...arrival }))) return 'stopped';
+        await nextTurn();
+      }
+    }
+    return 'complete';
+  } catch (error) {
+    if (decoder.errored === error) return 'undecodable';
+    throw error;
+  } finally {
+    await feeding;
   }
-  if (!decoder) return 'complete';
-  decoder.end();
-  await closed;
-  return end ?? 'complete';
+}
+
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += SLICE_BYTES) yield bytes.subarray(start, start + SLICE_BYTES);
 }
 
 /** Resolves when the decoder has taken the bytes and given out what they hold; failing shows as `close`. */
@@ -116,8 +132,10 @@ const written = (decoder: Transform, bytes: Uint8Array): Promise<void> =>
   });
 
 function createDecoder(coding: string, head: Uint8Array): Transform | undefined {
+  // Nothing is decoded before what was decoded is taken: not much is held, and no error overtakes good bytes.
+  const bounds = { readableHighWaterMark: 1 };
   // A body that breaks off is no error: what came is flushed.
-  const zlib = { finishFlush: constants.Z_SYNC_FLUSH };
+  const zlib = { ...bounds, finishFlush: constants.Z_SYNC_FLUSH };
   switch (coding) {
     case 'gzip':
     case 'x-gzip':
@@ -126,9 +144,9 @@ function createDecoder(coding: string, head: Uint8Array): Transform | undefined 
       // Meant to be zlib's format; some servers send the bare one.
       return isZlibHeader(head) ? createInflate(zlib) : createInflateRaw(zlib);
     case 'br':
-      return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH });
+      return createBrotliDecompress({ ...bounds, finishFlush: constants.BROTLI_OPERATION_FLUSH });
     case 'zstd':
-      return createZstdDecompress({ finishFlush: constants.ZSTD_e_flush });
+      return createZstdDecompress({ ...bounds, finishFlush: constants.ZSTD_e_flush });
     default:
       return undefined;
   }

@@ -76,10 +76,13 @@ function lineEndWatch(): (text: string) => number | undefined {
   /** First character of the line that the pieces so far left unfinished; empty when they ended with a line. */
   let unfinished = '';
   return (text) => {
+    let start = 0;
+    let feed = text.indexOf('\n');
     for (let at = text.indexOf('\r'); at >= 0; at = text.indexOf('\r', at + 1)) {
-      const start = at === 0 ? 0 : Math.max(text.lastIndexOf('\n', at - 1), text.lastIndexOf('\r', at - 1)) + 1;
+      for (; feed >= 0 && feed < at; feed = text.indexOf('\n', feed + 1)) start = feed + 1;
       const first = start === 0 && unfinished !== '' ? unfinished : at > start ? text.charAt(start) : '';
       if (first !== '' && first !== ':') return start;
+      start = at + 1;
     }
     const lineStart = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
     if (lineStart > 0) unfinished = text.charAt(lineStart);

@@ -1,7 +1,7 @@
-import type { Message } from '../conversation/message.ts';
+import type { Message, ToolCall } from '../conversation/message.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { SpanLink } from './capture.ts';
-import type { Finding } from './findings.ts';
+import type { DroppedFindings, Finding } from './findings.ts';
 
 /**
  * How one exchange ended, read from the wire and never from the agent's word alone. `run_error` covers an error after
@@ -55,7 +55,8 @@ export interface ObservedToolCall {
   readonly startedAt?: number;
   /** Arrival of TOOL_CALL_RESULT, or of TOOL_CALL_END when there was no result. */
   readonly endedAt?: number;
-  readonly answered: boolean;
+  /** How far it came, as in the messages: answered, announced in full, or broken off. */
+  readonly state: ToolCall['state'];
 }
 
 export interface Timing {
@@ -92,8 +93,8 @@ export interface Exchange {
   /** Interrupts that this request answers (`resume[]`, `forwardedProps.command.resume`). */
   readonly resumes: boolean;
   readonly findings: readonly Finding[];
-  /** Findings beyond the bound of what is kept for one exchange; absent when there were none. */
-  readonly findingsDropped?: number;
+  /** Findings beyond the bound of what is kept for one exchange, by code; absent when there were none. */
+  readonly findingsDropped?: readonly DroppedFindings[];
   /** Events by type; types outside AG-UI 1.0 and its predecessors are counted under `other`. */
   readonly eventCounts: Readonly<Record<string, number>>;
   readonly toolCalls: readonly ObservedToolCall[];

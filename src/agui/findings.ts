@@ -27,6 +27,12 @@ export const FINDING_CODES = [
 
 export type FindingCode = (typeof FINDING_CODES)[number];
 
+/** Findings of one code that are counted and not kept. */
+export interface DroppedFindings {
+  readonly code: FindingCode;
+  readonly count: number;
+}
+
 export interface Finding {
   readonly code: FindingCode;
   /** 0-based index of the event in its stream; the number of events read when it concerns the stream's end. */

@@ -157,7 +157,8 @@ function addResult(state: FoldState, event: CallResult, subagent: string | undef
   if (state.arrivedAt !== undefined) call.answeredAt ??= state.arrivedAt;
   call.owner.changed = true;
 
-  const earlier = state.held.results.get(callId) ?? [];
+  const all = state.held.results.get(callId) ?? [];
+  const earlier = all.slice(0, MAX_COMPARED_RESULTS);
   const { text, attachments } = event.content;
   const ofThisRun = earlier.findIndex((held) => held.resultOf === run);
   const repeated = earlier
@@ -188,6 +189,9 @@ function addResult(state: FoldState, event: CallResult, subagent: string | undef
     }),
   );
 }
+
+/** Results of one call that a further one is compared with. One is usual, and a thousand would cost a thousand each. */
+const MAX_COMPARED_RESULTS = 32;
 
 /** The call of a result that nobody announced. Its name is found later, if at all. */
 function makeUpCall(state: FoldState, callId: string, subagent: string | undefined): HeldCall {

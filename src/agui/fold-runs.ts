@@ -1,8 +1,7 @@
 import type { JsonValue } from '../lib/json.ts';
 import type { RunEvent, RunFailed, RunFinished, RunStarted } from './events.ts';
-import { closeOpen, currentRun, type FoldState, note } from './fold-state.ts';
+import { closeOpen, currentRun, type FoldState, note, raiseInterrupt } from './fold-state.ts';
 import { append, fromWire } from './held-messages.ts';
-import { addInterrupt } from './interrupts.ts';
 import { failRun, finishRun, openRun } from './run-log.ts';
 import { readWireMessages } from './wire-message.ts';
 
@@ -85,7 +84,7 @@ function endRun(state: FoldState, event: RunFinished): void {
   }
   finishRun(run, event);
   if (event.interrupts.length > 0) dropUnnamed(state, run.number);
-  for (const interrupt of event.interrupts) addInterrupt(state.interrupts, interrupt);
+  for (const interrupt of event.interrupts) raiseInterrupt(state, interrupt);
 }
 
 /** The outcome lists the run's interrupts in full, so one that a custom event announced without naming it is among them. */

@@ -4,6 +4,7 @@ import type { FindingCode } from './findings.ts';
 import type { HeldCall } from './held-call.ts';
 import type { HeldMessage } from './held-message.ts';
 import { createHeldMessages, type HeldMessages } from './held-messages.ts';
+import { addInterrupt } from './interrupts.ts';
 import type { OpenRun } from './run-log.ts';
 import type { WireMessage } from './wire-message.ts';
 
@@ -33,7 +34,9 @@ export interface FoldState {
   /** Those that a custom event announced without naming a call, by run. */
   readonly unnamedInterrupts: { readonly id: string; readonly run: number }[];
   readonly log: FindingLog;
-  /** Messages that snapshots were compared with, so far. */
+  /** What was looked at so far, in items: one for each event, and each message or call that an event concerns as a whole. */
+  work: number;
+  /** The part of that which snapshots caused by being compared with what is held. */
   snapshotWork: number;
   /** A bound was reached: what follows is not applied. */
   isExhausted: boolean;
@@ -55,6 +58,7 @@ export const createFoldState = (start: FoldStart): FoldState => ({
   interrupts: [],
   unnamedInterrupts: [],
   log: createFindingLog(),
+  work: 0,
   snapshotWork: 0,
   isExhausted: false,
   at: 0,
@@ -62,6 +66,13 @@ export const createFoldState = (start: FoldStart): FoldState => ({
 });
 
 export const note = (state: FoldState, code: FindingCode, id: string): void => state.log.note(code, state.at, id);
+
+/** Keeps an interrupt; false, and a note, when there are too many. */
+export function raiseInterrupt(state: FoldState, interrupt: Interrupt): boolean {
+  const isKept = addInterrupt(state.interrupts, interrupt);
+  if (!isKept) note(state, 'truncated_tap', interrupt.id);
+  return isKept;
+}
 
 /** The run that events belong to: the last one, also after its end. */
 export const currentRun = (state: FoldState): OpenRun | undefined => state.runs.at(-1);
@@ -87,6 +98,7 @@ export function closeOpen(state: FoldState, how: 'finished' | 'cut' | 'unseen'):
     call.phase = how === 'finished' ? 'implied' : 'cut';
     close(call.id, call.chunked);
   }
+  state.work += state.openTexts.size + state.openCalls.size;
   state.openTexts.clear();
   state.openCalls.clear();
 }

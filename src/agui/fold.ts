@@ -1,17 +1,26 @@
 import type { Message } from '../conversation/message.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { atOnce, ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import type { StreamEvent } from './events.ts';
 import type { Ending, Interrupt, ObservedToolCall, Run } from './exchange.ts';
 import { createChunkExpander } from './expand-chunks.ts';
-import type { Finding, FindingCode } from './findings.ts';
+import type { DroppedFindings, Finding, FindingCode } from './findings.ts';
 import { applyCall } from './fold-calls.ts';
 import { applyRun, ensureRun } from './fold-runs.ts';
-import { closeOpen, createFoldState, currentRun, type FoldStart, type FoldState, isLate, note } from './fold-state.ts';
+import {
+  closeOpen,
+  createFoldState,
+  currentRun,
+  type FoldStart,
+  type FoldState,
+  isLate,
+  note,
+  raiseInterrupt,
+} from './fold-state.ts';
 import { applyText } from './fold-text.ts';
-import { type HeldCall, isUnparsed } from './held-call.ts';
+import { callState, type HeldCall, isUnparsed } from './held-call.ts';
 import { toMessage, UNKNOWN_TOOL } from './held-message.ts';
 import { append, fromWire, inOrder } from './held-messages.ts';
-import { addInterrupt } from './interrupts.ts';
 import { mergeSnapshot } from './merge-snapshot.ts';
 import { readEvent } from './read-event.ts';
 import { endingOf, type StreamEnd, toRun } from './run-log.ts';
@@ -27,7 +36,8 @@ export interface Folded {
   readonly messages: readonly Message[];
   readonly interrupts: readonly Interrupt[];
   readonly findings: readonly Finding[];
-  readonly findingsDropped: number;
+  /** Those beyond the bound of what is kept, by code. */
+  readonly findingsDropped: readonly DroppedFindings[];
   readonly eventCounts: Readonly<Record<string, number>>;
   readonly toolCalls: readonly ObservedToolCall[];
   readonly firstEventAt?: number;
@@ -48,6 +58,10 @@ export interface Fold {
   note(code: FindingCode, id: string): void;
   /** To be called once, after the last event. */
   finish(end: StreamEnd): Folded;
+  /** The same in steps of {@link ITEMS_PER_STEP} items at most, for callers that let other work in between. */
+  finishing(end: StreamEnd): Steps<Folded>;
+  /** What was looked at so far, in items: an event is one, and so is each message that it concerns as a whole. */
+  work(): number;
 }
 
 interface EventArrival {
@@ -57,10 +71,16 @@ interface EventArrival {
 
 const NOTHING_KNOWN: FoldStart = { threadId: '', runId: '', messages: [], interrupts: [] };
 
-export function createFold(start: FoldStart = NOTHING_KNOWN): Fold {
+export const createFold = (start: FoldStart = NOTHING_KNOWN): Fold => atOnce(openFold(start));
+
+/** Makes a fold in steps of {@link ITEMS_PER_STEP} items at most: a request may bring a long history. */
+export function* openFold(start: FoldStart): Steps<Fold> {
   const state = createFoldState(start);
-  for (const wire of start.messages) append(state.held, fromWire(state.held, wire, true));
-  const input = materialise(state);
+  for (const [index, wire] of start.messages.entries()) {
+    if (index % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
+    append(state.held, fromWire(state.held, wire, true));
+  }
+  const input = yield* materialise(state);
 
   const counts = new Map<string, number>();
   const expander = createChunkExpander(
@@ -74,6 +94,7 @@ export function createFold(start: FoldStart = NOTHING_KNOWN): Fold {
   const begin = (): void => {
     state.at = next;
     next += 1;
+    state.work += 1;
   };
 
   return {
@@ -102,29 +123,34 @@ export function createFold(start: FoldStart = NOTHING_KNOWN): Fold {
       state.at = next;
       note(state, code, id);
     },
-    finish: (end) => {
-      state.at = next;
-      const { runs, ending } = endRuns(state, end);
-      nameCalls(state);
-      noteUnparsed(state);
-      const messages = materialise(state);
-      const changed = inOrder(state.held).map((message) => message.changed);
-      return {
-        runs,
-        ending,
-        input,
-        output: messages.filter((_, index) => changed[index]),
-        messages,
-        interrupts: state.interrupts,
-        findings: state.log.findings(),
-        findingsDropped: state.log.dropped(),
-        eventCounts: Object.fromEntries(counts),
-        toolCalls: observedCalls(state),
-        ...(firstEventAt === undefined ? {} : { firstEventAt }),
-        ...(firstContentAt === undefined ? {} : { firstContentAt }),
-      };
-    },
+    finish: (end) => atOnce(finishing(end)),
+    finishing,
+    work: () => state.work,
   };
+
+  function* finishing(end: StreamEnd): Steps<Folded> {
+    state.at = next;
+    const { runs, ending } = endRuns(state, end);
+    nameCalls(state);
+    yield;
+    yield* noteUnparsed(state);
+    const messages = yield* materialise(state);
+    const changed = inOrder(state.held).map((message) => message.changed);
+    return {
+      runs,
+      ending,
+      input,
+      output: messages.filter((_, index) => changed[index]),
+      messages,
+      interrupts: state.interrupts,
+      findings: state.log.findings(),
+      findingsDropped: state.log.dropped(),
+      eventCounts: Object.fromEntries(counts),
+      toolCalls: observedCalls(state),
+      ...(firstEventAt === undefined ? {} : { firstEventAt }),
+      ...(firstContentAt === undefined ? {} : { firstContentAt }),
+    };
+  }
 }
 
 function apply(state: FoldState, event: StreamEvent): void {
@@ -153,9 +179,9 @@ function apply(state: FoldState, event: StreamEvent): void {
       const run = currentRun(state);
       if (run) run.interrupted = true;
       const { interrupt } = event;
-      addInterrupt(state.interrupts, interrupt);
-      if (run && interrupt.toolCallId === undefined)
+      if (raiseInterrupt(state, interrupt) && run && interrupt.toolCallId === undefined) {
         state.unnamedInterrupts.push({ id: interrupt.id, run: run.number });
+      }
       return;
     }
     case 'reasoning':
@@ -168,23 +194,40 @@ function apply(state: FoldState, event: StreamEvent): void {
 }
 
 /**
- * Most messages that the snapshots of one stream may be compared with, in sum. A stream that repeats its transcript stays
+ * Most messages and calls that the snapshots of one stream may be compared with, in sum. A stream that repeats its transcript stays
  * far below; tiny snapshots of a long conversation, over and over, would take minutes.
  */
 const MAX_SNAPSHOT_WORK = 500_000;
 
+/**
+ * Most messages and calls in one snapshot, since it is merged in one turn of the event loop. The largest event that is
+ * read by default has hardly room for as many with ids and words.
+ */
+export const MAX_SNAPSHOT_ITEMS = 4000;
+
 function applySnapshot(state: FoldState, value: JsonValue | undefined): void {
   const { held } = state;
+  if (Array.isArray(value) && value.length > MAX_SNAPSHOT_ITEMS) {
+    exhaust(state);
+    return;
+  }
   const { messages, sideIds } = readWireMessages(value ?? null, (oddity, id) => note(state, oddity, id));
   for (const id of sideIds) held.otherIds.add(id);
   if (!Array.isArray(value)) return;
-  state.snapshotWork += held.heads.length;
-  if (state.snapshotWork > MAX_SNAPSHOT_WORK) {
-    state.isExhausted = true;
-    note(state, 'truncated_tap', 'MESSAGES_SNAPSHOT');
+  const items = messages.reduce((sum, { calls }) => sum + 1 + calls.length, 0);
+  const work = items + held.size + held.calls.size;
+  state.work += work;
+  state.snapshotWork += work;
+  if (items > MAX_SNAPSHOT_ITEMS || state.snapshotWork > MAX_SNAPSHOT_WORK) {
+    exhaust(state);
     return;
   }
   mergeSnapshot(held, messages, { at: state.at, note: (code, id) => note(state, code, id) });
+}
+
+function exhaust(state: FoldState): void {
+  state.isExhausted = true;
+  note(state, 'truncated_tap', 'MESSAGES_SNAPSHOT');
 }
 
 /** After RUN_FINISHED a failure may still be reported, and after any end a new run may begin. */
@@ -229,27 +272,33 @@ function nameCalls(state: FoldState): void {
   }
 }
 
-function noteUnparsed(state: FoldState): void {
-  for (const call of state.held.calls.values()) {
+function* noteUnparsed(state: FoldState): Steps<void> {
+  for (const [index, call] of [...state.held.calls.values()].entries()) {
+    if (index % ITEMS_PER_STEP === 0) yield;
     if (call.changedAt !== undefined && isUnparsed(call)) state.log.note('unparsed_arguments', call.changedAt, call.id);
   }
 }
 
-function materialise(state: FoldState): Message[] {
+function* materialise(state: FoldState): Steps<Message[]> {
   const answered = new Set(state.held.results.keys());
-  return inOrder(state.held).map((message) => toMessage(message, answered));
+  const messages: Message[] = [];
+  for (const held of inOrder(state.held)) {
+    if (messages.length % ITEMS_PER_STEP === 0) yield;
+    messages.push(toMessage(held, answered));
+  }
+  return messages;
 }
 
 const observedCalls = (state: FoldState): ObservedToolCall[] =>
   [...state.observed].map((call) => toObserved(call, state.held.results.has(call.id)));
 
-function toObserved(call: HeldCall, answered: boolean): ObservedToolCall {
+function toObserved(call: HeldCall, isAnswered: boolean): ObservedToolCall {
   const endedAt = call.answeredAt ?? call.endedAt;
   return {
     id: call.id,
     name: call.name ?? UNKNOWN_TOOL,
     ...(call.startedAt === undefined ? {} : { startedAt: call.startedAt }),
     ...(endedAt === undefined ? {} : { endedAt }),
-    answered,
+    state: callState(call, isAnswered),
   };
 }

@@ -49,6 +49,12 @@ export const newCall = (parts: Pick<HeldCall, 'id' | 'name' | 'owner' | 'phase'>
   ...parts,
 });
 
+/** How far a call came. The one place where that is decided, for the messages and for what is counted. */
+export function callState({ phase }: HeldCall, isAnswered: boolean): ToolCall['state'] {
+  if (isAnswered) return 'answered';
+  return phase === 'open' || phase === 'cut' ? 'open' : 'complete';
+}
+
 /** Joins the pieces once, however often it is asked. */
 export function argumentText(call: HeldCall): string {
   if (call.argumentTexts.length > 1) call.argumentTexts = [call.argumentTexts.join('')];

@@ -1,5 +1,5 @@
 import type { Attachment, Message, ToolCall } from '../conversation/message.ts';
-import { type HeldCall, parsedArguments } from './held-call.ts';
+import { callState, type HeldCall, parsedArguments } from './held-call.ts';
 
 /** A message while its exchange is being read. */
 export interface HeldMessage {
@@ -99,12 +99,11 @@ export function toMessage(held: HeldMessage, answered: ReadonlySet<string>): Mes
 }
 
 function toToolCall(call: HeldCall, answered: ReadonlySet<string>): ToolCall {
-  const unfinished = call.phase === 'open' || call.phase === 'cut';
   return {
     id: call.id,
     name: call.name ?? UNKNOWN_TOOL,
     args: parsedArguments(call),
-    state: answered.has(call.id) ? 'answered' : unfinished ? 'open' : 'complete',
+    state: callState(call, answered.has(call.id)),
   };
 }
 

@@ -11,6 +11,8 @@ export interface HeldMessages {
   leading: HeldMessage[];
   /** Every message that is not a tool's. */
   heads: HeldMessage[];
+  /** How many messages are held, tool messages included. */
+  size: number;
   /** By id and by every id that a snapshot replaced. Without tool messages: some producers give all results one id. */
   readonly byId: Map<string, HeldMessage>;
   readonly calls: Map<string, HeldCall>;
@@ -23,6 +25,7 @@ export interface HeldMessages {
 export const createHeldMessages = (): HeldMessages => ({
   leading: [],
   heads: [],
+  size: 0,
   byId: new Map(),
   calls: new Map(),
   results: new Map(),
@@ -64,9 +67,11 @@ export function replaceAll(held: HeldMessages, messages: readonly HeldMessage[])
     if (message.role === 'tool') append(held, message);
     else held.heads.push(message);
   }
+  held.size = messages.length;
 }
 
 function index(held: HeldMessages, message: HeldMessage): void {
+  held.size += 1;
   if (message.role === 'tool') {
     held.otherIds.add(message.id);
     const results = held.results.get(message.toolCallId);

@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { atOnce, type Steps } from '../lib/steps.ts';
 import type { ExchangeKind, Interrupt } from './exchange.ts';
 import { readCustomInterrupt } from './interrupts.ts';
 import { readLeniently } from './lenient.ts';
-import { readWireMessages, type WireMessage } from './wire-message.ts';
+import { readingWireMessages, type WireMessage } from './wire-message.ts';
 
 /** What tells which run a request asks for, if any, without a look into its messages. */
 export interface RunHead {
@@ -34,10 +35,13 @@ const ignore = (): void => {};
  * Reads a request body as RunAgentInput, in camelCase or snake_case, nested in CopilotKit's envelope or not. Undefined
  * when it is no JSON object. The request is not the agent's work, so nothing about it becomes a finding.
  */
-export function readRunRequest(body: JsonValue | undefined): RunRequest | undefined {
+export const readRunRequest = (body: JsonValue | undefined): RunRequest | undefined => atOnce(readingRunRequest(body));
+
+/** The same in steps: the history may be long. */
+export function* readingRunRequest(body: JsonValue | undefined): Steps<RunRequest | undefined> {
   if (!isJsonObject(body)) return undefined;
   const input = openEnvelope(body);
-  const { messages } = readWireMessages(input.fields.messages, ignore);
+  const { messages } = yield* readingWireMessages(input.fields.messages, ignore);
   return {
     ...headOf(input),
     messages,

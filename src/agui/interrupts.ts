@@ -39,13 +39,18 @@ function describedCall(fields: JsonObject): JsonObject | undefined {
     .find((place) => typeof place.toolName === 'string');
 }
 
+/** Interrupts kept of one exchange. A run waits for a person on a few. */
+export const MAX_INTERRUPTS = 1000;
+
 /**
- * Adds an interrupt to those that are known. One call interrupts once, however many events say so: Mastra announces it
+ * Adds an interrupt to those that are known; false when there are too many. One call interrupts once, however many events say so: Mastra announces it
  * both as CUSTOM and in the outcome; the outcome's id is the one a resume names.
  */
-export function addInterrupt(known: Interrupt[], interrupt: Interrupt): void {
+export function addInterrupt(known: Interrupt[], interrupt: Interrupt): boolean {
   const { id, toolCallId } = interrupt;
   const at = known.findIndex((held) => held.id === id || (toolCallId !== undefined && held.toolCallId === toolCallId));
-  if (at < 0) known.push(interrupt);
-  else known[at] = { ...known[at], ...interrupt };
+  if (at >= 0) known[at] = { ...known[at], ...interrupt };
+  else if (known.length < MAX_INTERRUPTS) known.push(interrupt);
+  else return false;
+  return true;
 }

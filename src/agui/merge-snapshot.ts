@@ -60,7 +60,7 @@ function absorber(message: HeldMessage): HeldMessage | undefined {
 function withoutRepeats(snapshot: readonly WireMessage[]): WireMessage[] {
   const byKey = new Map<string, WireMessage>();
   for (const wire of snapshot) {
-    byKey.set(wire.role === 'tool' ? `tool:${wire.id}:${wire.toolCallId}` : `message:${wire.id}`, wire);
+    byKey.set(wire.role === 'tool' ? `tool:${answerKey(wire)}` : `message:${wire.id}`, wire);
   }
   return [...byKey.values()];
 }
@@ -80,19 +80,25 @@ function matchMessages(
     return true;
   };
 
-  const unmatched = wires.filter((wire) => !take(wire, sameId(held, wire)));
+  const answers = before.filter(({ role }) => role === 'tool');
+  const byAnswer = queuesBy(answers, (message) => answerKey(message));
+  const unmatched = wires.filter(
+    (wire) => !take(wire, wire.role === 'tool' ? byAnswer.get(answerKey(wire))?.at(-1) : held.byId.get(wire.id)),
+  );
   if (unmatched.length === 0) return matches;
 
   const byText = queuesBy(before, (message) => textKey(message.role, heldText(message)));
-  const byCalls = queuesBy(before, (message) => callsKey(message.calls));
+  // Keys of many calls cost; most snapshots need none.
+  const callers = unmatched.some(({ calls }) => calls.length > 0) ? before : [];
+  const byCalls = queuesBy(callers, (message) => callsKey(message.calls));
+  const byAnswered = queuesBy(answers, ({ toolCallId }) => toolCallId);
   const takeFirst = (wire: WireMessage, queue: HeldMessage[] | undefined): boolean => {
     for (let message = queue?.pop(); message; message = queue?.pop()) if (take(wire, message)) return true;
     return false;
   };
-  const remaining = unmatched.filter((wire) =>
-    wire.role === 'tool'
-      ? !(held.results.get(wire.toolCallId) ?? []).some((message) => take(wire, message))
-      : !takeFirst(wire, byCalls.get(callsKey(wire.calls))),
+  const remaining = unmatched.filter(
+    (wire) =>
+      !takeFirst(wire, wire.role === 'tool' ? byAnswered.get(wire.toolCallId) : byCalls.get(callsKey(wire.calls))),
   );
   const last = remaining.filter(
     (wire) => wire.role !== 'tool' && !takeFirst(wire, byText.get(textKey(wire.role, wire.text))),
@@ -100,11 +106,6 @@ function matchMessages(
   // A message that gathers calls which were streamed apart, or holds some of those that were streamed together.
   for (const wire of last) wire.calls.some((call) => take(wire, textlessOwner(held, call.id)));
   return matches;
-}
-
-function sameId(held: HeldMessages, wire: WireMessage): HeldMessage | undefined {
-  if (wire.role !== 'tool') return held.byId.get(wire.id);
-  return held.results.get(wire.toolCallId)?.find(({ id }) => id === wire.id);
 }
 
 function textlessOwner(held: HeldMessages, callId: string): HeldMessage | undefined {
@@ -121,6 +122,10 @@ function queuesBy(
   queues.delete(undefined);
   return queues;
 }
+
+/** A tool message is told apart by its call, too: some producers give all results one id. */
+const answerKey = ({ id, toolCallId }: Pick<WireMessage, 'id' | 'toolCallId'>): string =>
+  `${id.length}:${id}${toolCallId}`;
 
 const textKey = (role: string, text: string): string | undefined =>
   text.trim() === '' ? undefined : `${role}:${text.trim()}`;

@@ -1,9 +1,12 @@
 import { parseJson } from '../lib/json.ts';
+import { AG_UI_STREAM_TYPES, mediaType } from '../lib/media-type.ts';
+import { paced } from '../lib/steps.ts';
 import type { Capture, ChunkArrival } from './capture.ts';
 import { type ContentEnd, decodeContent, type Slice, SLICE_BYTES } from './decode-content.ts';
 import type { Ending, Exchange, Timing } from './exchange.ts';
-import { createFold, type Fold, type Folded, holdsEvents } from './fold.ts';
-import { exchangeKind, readRunRequest, type RunRequest } from './input.ts';
+import { type Fold, type Folded, holdsEvents, openFold } from './fold.ts';
+import { exchangeKind, readingRunRequest, type RunRequest } from './input.ts';
+import { pacedInput } from './paced-input.ts';
 import { openStreamReader, type StreamFormat } from './read-stream.ts';
 import { sumUsage } from './usage.ts';
 
@@ -22,48 +25,49 @@ export interface ReadBounds {
  * @returns undefined when the exchange is none of AG-UI.
  */
 export async function readCapture(capture: Capture, bounds: ReadBounds): Promise<Exchange | undefined> {
-  const request = await readRequest(capture, bounds);
-  const format = streamFormat(capture.response?.contentType ?? '');
+  const { request, end: requestEnd } = await readRequest(capture, bounds);
+  const format = AG_UI_STREAM_TYPES.get(mediaType(capture.response?.contentType));
   if (!format && !(request?.isExplicit && hasFailed(capture))) return undefined;
 
   const isReplay = exchangeKind(capture.path, request, true) === 'replay';
-  const fold = createFold({
+  const opening = openFold({
     threadId: request?.threadId ?? '',
     // A replay brings the runs it replays, under their own ids.
     runId: isReplay ? '' : (request?.runId ?? ''),
     messages: request?.messages ?? [],
     interrupts: request?.interrupts ?? [],
   });
+  const fold = await paced(opening);
   const reading = format && (await readResponse(capture, format, fold, bounds));
   if (capture.truncated || reading === 'stopped') fold.note('truncated_tap', '');
   if (reading === 'undecodable') fold.note('undecodable', capture.response?.contentEncoding ?? '');
+  if (requestEnd === 'stopped') fold.note('truncated_tap', REQUEST);
+  if (requestEnd === 'undecodable') fold.note('undecodable', REQUEST);
 
   // A refusal is not expected to hold a run, and what was not read is not missing.
   const isWhole = reading === 'complete' && !capture.truncated && !isErrorStatus(capture);
-  const folded = fold.finish(capture.transport === 'complete' && !isWhole ? 'unread' : capture.transport);
+  const end = capture.transport === 'complete' && !isWhole ? 'unread' : capture.transport;
+  const folded = await paced(fold.finishing(end));
   if (!request?.isExplicit && !holdsEvents(folded)) return undefined;
   return toExchange(capture, request, folded);
 }
 
-function streamFormat(contentType: string): StreamFormat | undefined {
-  switch (contentType.split(';', 1)[0]?.trim().toLowerCase()) {
-    case 'text/event-stream':
-      return 'sse';
-    case 'application/vnd.ag-ui.event+proto':
-      return 'protobuf';
-    default:
-      return undefined;
-  }
-}
+/** Names the request in a finding that is about neither an event nor a message. */
+const REQUEST = 'request';
 
 const isErrorStatus = (capture: Capture): boolean => (capture.response?.status ?? 0) >= 400;
 
 const hasFailed = (capture: Capture): boolean =>
   capture.response === undefined || capture.transport !== 'complete' || isErrorStatus(capture);
 
-async function readRequest(capture: Capture, bounds: ReadBounds): Promise<RunRequest | undefined> {
+interface ReadRequest {
+  readonly request?: RunRequest;
+  readonly end: ContentEnd;
+}
+
+async function readRequest(capture: Capture, bounds: ReadBounds): Promise<ReadRequest> {
   const { body, contentEncoding } = capture.request;
-  if (body === undefined) return undefined;
+  if (body === undefined) return { end: 'complete' };
   const pieces: Uint8Array[] = [];
   let room = bounds.maxDecodedBytes;
   const end = await decodeContent(contentEncoding, [{ bytes: body }], ({ bytes }) => {
@@ -71,7 +75,9 @@ async function readRequest(capture: Capture, bounds: ReadBounds): Promise<RunReq
     pieces.push(bytes);
     return room >= 0;
   });
-  return end === 'complete' ? readRunRequest(parseJson(Buffer.concat(pieces).toString('utf8'))) : undefined;
+  if (end !== 'complete') return { end };
+  const request = await paced(readingRunRequest(parseJson(Buffer.concat(pieces).toString('utf8'))));
+  return request ? { request, end } : { end };
 }
 
 async function readResponse(
@@ -82,15 +88,18 @@ async function readResponse(
 ): Promise<ContentEnd> {
   if (!capture.response) return 'complete';
   const { body, chunks, contentEncoding } = capture.response;
-  const reader = await openStreamReader(format, fold, bounds);
+  const input = pacedInput(fold);
+  const reader = await openStreamReader(format, input, bounds);
   let room = bounds.maxDecodedBytes;
-  const end = await decodeContent(contentEncoding, slicesOf(body, chunks), ({ bytes, at }) => {
+  const end = await decodeContent(contentEncoding, slicesOf(body, chunks), async ({ bytes, at }) => {
     reader.push(room < bytes.length ? bytes.subarray(0, room) : bytes, at);
+    await input.settle();
     room -= bytes.length;
     return room >= 0 && !reader.hasStopped();
   });
   // What a bound cut off is not the stream's last event.
   if (end === 'complete' && !capture.truncated) reader.end();
+  await input.settle();
   return reader.hasStopped() ? 'stopped' : end;
 }
 
@@ -126,7 +135,7 @@ function toExchange(capture: Capture, request: RunRequest | undefined, folded: F
     interrupts: kind === 'replay' ? [] : folded.interrupts,
     resumes: request?.resumes ?? false,
     findings: folded.findings,
-    ...(folded.findingsDropped > 0 ? { findingsDropped: folded.findingsDropped } : {}),
+    ...(folded.findingsDropped.length > 0 ? { findingsDropped: folded.findingsDropped } : {}),
     eventCounts: folded.eventCounts,
     toolCalls: folded.toolCalls,
     timing: timingOf(capture, folded),

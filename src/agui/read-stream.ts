@@ -2,7 +2,7 @@ import { parseJson } from '../lib/json.ts';
 import { createFrameDecoder } from './decode-frames.ts';
 import { createLineDecoder } from './decode-lines.ts';
 import { createSseDecoder } from './decode-sse.ts';
-import type { Fold } from './fold.ts';
+import type { FoldInput } from './paced-input.ts';
 
 /** How events stand in bytes: SSE, the binary transport's frames, or one JSON event a line. */
 export type StreamFormat = 'sse' | 'protobuf' | 'jsonl';
@@ -18,7 +18,7 @@ export interface StreamReader {
 
 export async function openStreamReader(
   format: StreamFormat,
-  fold: Fold,
+  fold: FoldInput,
   limits: { readonly maxEventBytes: number },
 ): Promise<StreamReader> {
   let arrivedAt: number | undefined;

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import type { Message } from '../conversation/message.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { atOnce, ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import { type Content, readContent } from './content.ts';
 import { type Leniency, readLeniently } from './lenient.ts';
 
@@ -30,7 +31,11 @@ export interface WireMessages {
 export type NoteOddity = (oddity: Leniency | 'malformed_event', id: string) => void;
 
 /** Reads the `messages` of a RunAgentInput or a MESSAGES_SNAPSHOT. What is no message is left out and noted. */
-export function readWireMessages(value: JsonValue | undefined, note: NoteOddity): WireMessages {
+export const readWireMessages = (value: JsonValue | undefined, note: NoteOddity): WireMessages =>
+  atOnce(readingWireMessages(value, note));
+
+/** The same in steps. */
+export function* readingWireMessages(value: JsonValue | undefined, note: NoteOddity): Steps<WireMessages> {
   const messages: WireMessage[] = [];
   const sideIds: string[] = [];
   if (!Array.isArray(value)) {
@@ -38,7 +43,8 @@ export function readWireMessages(value: JsonValue | undefined, note: NoteOddity)
     return { messages, sideIds };
   }
   const deriveId = idDeriver();
-  for (const item of value as readonly JsonValue[]) {
+  for (const [index, item] of (value as readonly JsonValue[]).entries()) {
+    if (index % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
     const id = isJsonObject(item) && typeof item.id === 'string' ? item.id : '';
     if (!isJsonObject(item)) {
       note('malformed_event', id);
@@ -113,10 +119,8 @@ export const isDerivedId = (id: string): boolean => id.startsWith(DERIVED);
 function idDeriver(): (message: WireMessage) => string {
   const repetitions = new Map<string, number>();
   return (message) => {
-    const hash = createHash('sha256')
-      .update(JSON.stringify([message.role, message.text, message.toolCallId, message.calls]))
-      .digest('hex')
-      .slice(0, 16);
+    const words = JSON.stringify([message.role, message.text, message.toolCallId, message.calls]);
+    const hash = digest('sha256', words, 'hex').slice(0, 16);
     const repetition = (repetitions.get(hash) ?? 0) + 1;
     repetitions.set(hash, repetition);
     return `${DERIVED}${hash}${repetition === 1 ? '' : `-${repetition}`}`;

@@ -13,10 +13,17 @@ export interface AgentReading {
   readonly name: Reading<string>;
   readonly url: Reading<string>;
   readonly match: Reading<string>;
-  readonly topics: { readonly value: readonly string[]; readonly origin: Origin };
+  readonly topics: TextsReading;
+  readonly tools: TextsReading;
 }
 
-const KEYS = [...Object.keys(AGENT_SETTINGS), 'reference_topics'];
+/** A list of texts as it was found; empty when none was given. */
+interface TextsReading {
+  readonly value: readonly string[];
+  readonly origin: Origin;
+}
+
+const KEYS = [...Object.keys(AGENT_SETTINGS), 'reference_topics', 'tools'];
 
 /** Reads the list of agents and checks that they can stand beside each other. */
 export function readAgents(given: Tree | undefined, report: Report): readonly AgentReading[] {
@@ -64,16 +71,20 @@ function readAgent(given: Section, path: string, single: boolean, report: Report
     report({ setting: `${path}.url`, origin: given.origin, given: 'none', expected });
   }
   const match = read('match');
-  const topics = given.entries.get('reference_topics');
+  const readList = (key: 'reference_topics' | 'tools'): TextsReading => {
+    const list = given.entries.get(key);
+    return {
+      value: readTexts(`${path}.${key}`, list, report) ?? [],
+      origin: list?.origin ?? { kind: 'default' },
+    };
+  };
   return {
     path,
     name: !single && name.origin.kind === 'default' ? { ...name, value: undefined } : name,
     url,
     match: match.value === undefined ? match : { ...match, value: withoutTrailingSlash(match.value) },
-    topics: {
-      value: readTexts(`${path}.reference_topics`, topics, report) ?? [],
-      origin: topics?.origin ?? { kind: 'default' },
-    },
+    topics: readList('reference_topics'),
+    tools: readList('tools'),
   };
 }
 

@@ -8,6 +8,7 @@ export interface Config {
   /** At least one, unless only a judge was asked for; names and matches are unique. */
   readonly agents: readonly AgentConfig[];
   readonly listen: Address;
+  /** `token` has no use yet. */
   readonly admin: Address & { readonly token?: string };
   readonly judge: JudgeConfig;
   readonly sampling: { readonly rate: number };
@@ -33,6 +34,8 @@ export interface Config {
     readonly evalParentMaxAgeMs: number;
     readonly evalTraceWhenUnsampled: Values['telemetry.eval_trace_when_unsampled'];
     readonly providerName: string;
+    /** Whether the judge's reasons, and the causes of its failures, go out on spans. */
+    readonly explanations: boolean;
   };
   readonly shutdown: { readonly graceMs: number };
   readonly log: { readonly level: Values['log.level'] };
@@ -50,6 +53,8 @@ interface AgentConfig {
   /** Path prefix that begins with `/`; it ends with one only when it is `/`. */
   readonly match: string;
   readonly referenceTopics: readonly string[];
+  /** Tools whose calls are counted by name. */
+  readonly tools: readonly string[];
   /** What this agent's conversations are judged by. */
   readonly metrics: readonly MetricConfig[];
 }
@@ -88,11 +93,12 @@ export function assemble(
   const firstByteTimeoutMs = settings['proxy.first_byte_timeout'].value;
   const need = <K extends keyof Values>(key: K) => valid(settings[key].value);
   return {
-    agents: agents.map(({ name, url, match, topics }, index) => ({
+    agents: agents.map(({ name, url, match, topics, tools }, index) => ({
       name: valid(name.value),
       url: valid(url.value),
       match: valid(match.value),
       referenceTopics: topics.value,
+      tools: tools.value,
       metrics: metrics[index] ?? [],
     })),
     listen: { port: need('listen.port'), host: need('listen.host') },
@@ -122,6 +128,7 @@ export function assemble(
       evalParentMaxAgeMs: need('telemetry.eval_parent_max_age'),
       evalTraceWhenUnsampled: need('telemetry.eval_trace_when_unsampled'),
       providerName: need('telemetry.provider_name'),
+      explanations: need('telemetry.explanation') === 'on',
     },
     shutdown: { graceMs: need('shutdown.grace') },
     log: { level: need('log.level') },

@@ -7,10 +7,9 @@ import type { Setting } from './schema.ts';
 import { plainValue } from './value-types.ts';
 
 const VARIABLE: JsonObject = { type: 'string', pattern: String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}` };
-const TOPICS: JsonObject = {
-  description: LIST_SETTINGS['agents[].reference_topics'].help,
-  anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }],
-};
+const TEXTS: JsonObject = { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] };
+const TOPICS: JsonObject = { description: LIST_SETTINGS['agents[].reference_topics'].help, ...TEXTS };
+const TOOLS: JsonObject = { description: LIST_SETTINGS['agents[].tools'].help, ...TEXTS };
 
 /** JSON Schema (2020-12) of the configuration file, for editors. It knows no cross-checks: `check` does. */
 export function configJsonSchema(catalog: MetricCatalog): JsonObject {
@@ -38,7 +37,7 @@ function agentSchema(): JsonObject {
     key,
     property(setting),
   ]);
-  return { ...closed({ ...Object.fromEntries(settings), reference_topics: TOPICS }), required: ['url'] };
+  return { ...closed({ ...Object.fromEntries(settings), reference_topics: TOPICS, tools: TOOLS }), required: ['url'] };
 }
 
 function metricsSchema(catalog: MetricCatalog): JsonObject {

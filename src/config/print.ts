@@ -1,9 +1,9 @@
 import { Document } from 'yaml';
+import { MASK } from '../lib/mask-urls.ts';
 import type { Config } from './config.ts';
 import { formatOrigin } from './problem.ts';
 import type { Origin } from './problem.ts';
 import type { Reading } from './read-setting.ts';
-import { MASK } from './redact.ts';
 import type { Found } from './resolve.ts';
 import { SETTINGS } from './schema.ts';
 import type { Setting } from './schema.ts';
@@ -15,12 +15,15 @@ import { plainValue } from './value-types.ts';
  */
 export function printConfig(config: Config, { settings, agents, metrics }: Found): string {
   const document = new Document({});
-  for (const [index, { name, url, match, topics }] of agents.entries()) {
+  for (const [index, { name, url, match, topics, tools }] of agents.entries()) {
     set(['agents', index, 'name'], plain(name), name.origin);
     set(['agents', index, 'url'], plain(url), url.origin);
     set(['agents', index, 'match'], plain(match), match.origin);
     for (const [position, topic] of topics.value.entries()) {
       set(['agents', index, 'reference_topics', position], topic, topics.origin);
+    }
+    for (const [position, tool] of tools.value.entries()) {
+      set(['agents', index, 'tools', position], tool, tools.origin);
     }
   }
   const readings: Readonly<Record<string, Reading<unknown>>> = settings;

@@ -1,4 +1,4 @@
-export const MASK = '****';
+import { MASK, maskUrls } from '../lib/mask-urls.ts';
 
 const LONGEST_SHOWN = 80;
 
@@ -10,9 +10,4 @@ export function showGiven(value: string, { secret = false } = {}): string {
   if (secret) return MASK;
   const masked = maskUrls(value);
   return JSON.stringify(masked.length > LONGEST_SHOWN ? `${masked.slice(0, LONGEST_SHOWN)}…` : masked);
-}
-
-/** The text with `user:password@` and `?query` of every URL in it masked. */
-export function maskUrls(value: string): string {
-  return value.replace(/(:\/\/)[^/?#\s]*@/g, `$1${MASK}@`).replace(/(:\/\/[^\s?#]*\?)[^\s#]+/g, `$1${MASK}`);
 }

@@ -41,7 +41,7 @@ export const SETTINGS = {
     env: 'ADMIN_TOKEN',
     type: secret,
     secret: true,
-    help: 'Bearer token for the admin API beyond loopback. Metrics and probes never need it.',
+    help: 'Has no effect in this version: it is kept for an admin API to come, and no route asks for it. Metrics and probes never will.',
   },
   'judge.model': { env: 'JUDGE_MODEL', type: name, default: 'gpt-4o-mini', help: 'Model that judges.' },
   'judge.base_url': {
@@ -113,7 +113,7 @@ export const SETTINGS = {
     env: 'TAP_SHARE',
     type: rate,
     default: '1',
-    help: 'Share of exchanges that is copied for analysis. What is not copied is in no conversation.',
+    help: 'Share of threads that is copied for analysis, chosen by a hash: all runs of a thread or none. What is not copied is in no conversation; below 1, neither is a request that names no thread.',
   },
   'tap.max_event': { env: 'TAP_MAX_EVENT', type: size, default: '256KiB', help: 'Largest event that is analysed.' },
   'tap.max_exchange': {
@@ -122,7 +122,12 @@ export const SETTINGS = {
     default: '1MiB',
     help: 'Most bytes copied of one exchange; past it the copy stops, the stream goes on.',
   },
-  'tap.max_total': { env: 'TAP_MAX_TOTAL', type: size, default: '64MiB', help: 'Most bytes copied at any moment.' },
+  'tap.max_total': {
+    env: 'TAP_MAX_TOTAL',
+    type: size,
+    default: '64MiB',
+    help: 'Most bytes of copies held at any moment, until they have been analysed.',
+  },
   'proxy.first_byte_timeout': {
     env: 'FIRST_BYTE_TIMEOUT',
     type: duration(),
@@ -163,6 +168,12 @@ export const SETTINGS = {
     type: name,
     default: 'ag-ui',
     help: 'Who provides the agents, as `invoke_agent` spans name it (attribute gen_ai.provider.name).',
+  },
+  'telemetry.explanation': {
+    env: 'TELEMETRY_EXPLANATION',
+    type: oneOf('on', 'off'),
+    default: 'on',
+    help: "The judge's reason on `evaluation` spans, and the cause of a verdict that failed. Either may quote the conversation; `off` leaves them out.",
   },
   'shutdown.grace': {
     env: 'SHUTDOWN_GRACE',
@@ -213,6 +224,11 @@ export const LIST_SETTINGS = {
     env: 'REFERENCE_TOPICS',
     unset: 'none',
     help: 'Topics the agent is meant for: a list, or text separated by commas.',
+  },
+  'agents[].tools': {
+    env: 'AGENT_TOOLS',
+    unset: 'none',
+    help: 'Tools whose calls are counted under their own names: a list, or text separated by commas. Calls of all others are counted together as `other`.',
   },
   metrics: {
     env: 'METRICS',

@@ -27,7 +27,7 @@ export interface GatherOptions {
 }
 
 const EMPTY: Section = { kind: 'section', entries: new Map(), origin: { kind: 'default' } };
-const LIST_PATH = /^(?:agents|metrics)$|\.reference_topics$/;
+const LIST_PATH = /^(?:agents|metrics)$|^agents\.\d+\.tools$|\.reference_topics$/;
 
 const ENVIRONMENT_NAMES = [...Object.entries(SETTINGS), ...Object.entries(LIST_SETTINGS)].filter(
   ([key]) => !key.includes('[]'),
@@ -35,6 +35,7 @@ const ENVIRONMENT_NAMES = [...Object.entries(SETTINGS), ...Object.entries(LIST_S
 const SINGLE_AGENT_NAMES: readonly (readonly [string, { readonly env: string }])[] = [
   ...Object.entries(AGENT_SETTINGS),
   ['reference_topics', LIST_SETTINGS['agents[].reference_topics']],
+  ['tools', LIST_SETTINGS['agents[].tools']],
 ];
 
 /** Lays the sources over each other, the stronger value in place of the weaker one, each with where it came from. */

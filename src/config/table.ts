@@ -10,11 +10,12 @@ interface Row {
 
 /** The table of all settings in docs/configuration.md, as Markdown. */
 export function settingsTable(): string {
-  const { agents, metrics, 'agents[].reference_topics': topics } = LIST_SETTINGS;
+  const { agents, metrics, 'agents[].reference_topics': topics, 'agents[].tools': tools } = LIST_SETTINGS;
   const rows: Row[] = [
     listRow('agents', agents),
     ...Object.entries<Setting>(AGENT_SETTINGS).map(([key, setting]) => settingRow(`agents[].${key}`, setting)),
     listRow('agents[].reference_topics', topics),
+    listRow('agents[].tools', tools),
     ...Object.entries<Setting>(SETTINGS).map(([key, setting]) => settingRow(key, setting)),
     listRow('metrics', metrics),
   ];

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createCircuit } from './circuit.ts';
 import type { Judge } from './judge.ts';
-import { createLimit } from './limit.ts';
+import { createLimit } from '../lib/limit.ts';
 import { createNegotiation } from './negotiate.ts';
 import { openChat } from './openai.ts';
 import { putQuestion } from './question.ts';

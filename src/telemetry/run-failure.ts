@@ -1,7 +1,7 @@
 import type { Exchange, Run } from '../agui/exchange.ts';
 import type { RequestEnd } from '../proxy/observer.ts';
 import { OTHER } from './semconv.ts';
-import { truncate } from './span-context.ts';
+import { toName } from './span-context.ts';
 
 /** What went wrong in a run, for its span. */
 export interface RunFailure {
@@ -10,9 +10,6 @@ export interface RunFailure {
   /** What the span's status says; absent when it is not the agent's error and the status stays unset. */
   readonly description?: string;
 }
-
-/** An agent's error code is its own text: long ones are no codes. */
-const ERROR_CODE_LIMIT = 128;
 
 /**
  * Reads the failure from the facts on the wire, the most certain first: what the client did, what the transport did, what
@@ -31,8 +28,8 @@ export function failureOf(end: RequestEnd, exchange: Exchange | undefined): RunF
     return { type: String(end.status), description: `the agent answered with status ${end.status}` };
   }
   if (exchange?.ending === 'run_error') {
-    const code = exchange.runs.findLast(({ error }) => error?.code)?.error?.code ?? OTHER;
-    return { type: truncate(code, ERROR_CODE_LIMIT), description: 'the agent reported RUN_ERROR' };
+    const code = exchange.runs.findLast(({ error }) => error?.code)?.error?.code ?? '';
+    return { type: toName(code) || OTHER, description: 'the agent reported RUN_ERROR' };
   }
   if (exchange?.ending === 'truncated') {
     return { type: 'stream_truncated', description: 'the stream ended with neither RUN_FINISHED nor RUN_ERROR' };

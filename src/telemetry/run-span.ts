@@ -19,12 +19,12 @@ import { recordToolSpans } from './tool-spans.ts';
 export interface RunSpanOptions {
   readonly tracer: Tracer;
   readonly propagation: Pick<PropagationAPI, 'extract' | 'inject' | 'fields'>;
-  /** Value of `gen_ai.provider.name`: the convention lists none that fits an AG-UI agent. Default `ag-ui`. */
-  readonly providerName?: string;
-  /** False at a public edge: the trace starts here, linked to the client's. Default true. */
-  readonly trustIncomingTrace?: boolean;
-  /** False when the agent emits its own `execute_tool` spans. Default true. */
-  readonly toolSpans?: boolean;
+  /** Value of `gen_ai.provider.name`: the convention lists none that fits an AG-UI agent. */
+  readonly providerName: string;
+  /** False at a public edge: the trace starts here, linked to the client's. */
+  readonly trustIncomingTrace: boolean;
+  /** False when the agent emits its own `execute_tool` spans. */
+  readonly toolSpans: boolean;
 }
 
 /** The spans of one proxied request. `trace` is what the agent's work and its scores belong to. */
@@ -44,7 +44,7 @@ export interface RunSpanFactory {
  * Works with the API alone: as long as no SDK is registered, spans are void and the client's headers pass unchanged.
  */
 export function createRunSpans(options: RunSpanOptions): RunSpanFactory {
-  const { tracer, propagation, trustIncomingTrace = true, toolSpans = true } = options;
+  const { tracer, propagation, trustIncomingTrace, toolSpans } = options;
 
   function startServerSpan(request: ProxiedRequest): { span: Span; context: Context } {
     const incoming = propagation.extract(ROOT_CONTEXT, request.headers);
@@ -62,7 +62,7 @@ export function createRunSpans(options: RunSpanOptions): RunSpanFactory {
   function startAgentSpan(request: ProxiedRequest, parent: Context): { span: Span; context: Context } {
     const attributes = {
       [ATTRIBUTE.operationName]: OPERATION.invokeAgent,
-      [ATTRIBUTE.providerName]: options.providerName ?? 'ag-ui',
+      [ATTRIBUTE.providerName]: options.providerName,
       [ATTRIBUTE.agentName]: request.agent,
       [ATTRIBUTE.serverAddress]: request.upstream.host,
       [ATTRIBUTE.serverPort]: request.upstream.port,

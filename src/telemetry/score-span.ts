@@ -12,19 +12,20 @@ import type { JudgeCall } from '../judge/judge.ts';
 import type { MetricResult, RunReference, Scorecard, ScoringJob } from '../scoring/scorecard.ts';
 import { withForcedSampling } from './force-sampling.ts';
 import { ATTRIBUTE, EVALUATION_RESULT_EVENT, OPERATION, OTHER } from './semconv.ts';
-import { fromSpanLink, isSampled, toHrTime, truncate } from './span-context.ts';
+import { fromSpanLink, isSampled, toHrTime, toName, truncate } from './span-context.ts';
 
 export interface ScoreSpanOptions {
   readonly tracer: Tracer;
-  /** A run that ended longer ago gets no late children: its trace may be closed. Default 30 minutes. */
-  readonly parentMaxAgeMs?: number;
-  /** What becomes of the spans when the run's trace was not sampled: a trace of their own, or nothing. Default `link`. */
-  readonly whenUnsampled?: 'link' | 'drop';
+  /** A run that ended longer ago gets no late children: its trace may be closed. */
+  readonly parentMaxAgeMs: number;
+  /** What becomes of the spans when the run's trace was not sampled: a trace of their own, or nothing. */
+  readonly whenUnsampled: 'link' | 'drop';
+  /** Whether verdicts are explained: the judge's reasons, and the causes of failures, may quote the conversation. */
+  readonly explanations: boolean;
   /** Host and port of the judge's endpoint. */
   readonly judgeEndpoint?: { readonly host: string; readonly port: number };
 }
 
-const PARENT_MAX_AGE_MS = 30 * 60_000;
 /** Also the SDK's own limit, which would drop the oldest without a word in the span. */
 const LINKS_PER_SPAN = 128;
 /** Of a judge's reason, or of what went wrong with it. */
@@ -56,7 +57,7 @@ interface Placement {
 }
 
 function placeOf({ runs }: ScoringJob, startedAt: number, options: ScoreSpanOptions): Placement | undefined {
-  const { parentMaxAgeMs = PARENT_MAX_AGE_MS, whenUnsampled = 'link' } = options;
+  const { parentMaxAgeMs, whenUnsampled } = options;
   const last = runs.at(-1);
   const span = last && fromSpanLink(last.trace);
   if (last === undefined || span === undefined || !isSampled(span)) {
@@ -81,9 +82,9 @@ function recordResult(
   job: ScoringJob,
   result: MetricResult,
   { parent, links }: Placement,
-  { tracer, judgeEndpoint }: ScoreSpanOptions,
+  { tracer, judgeEndpoint, explanations }: ScoreSpanOptions,
 ): string | undefined {
-  const event = eventAttributes(job, result);
+  const event = eventAttributes(job, result, explanations);
   const attributes = { ...event, ...provenance(job, result) };
   const name = `${OPERATION.evaluation} ${result.metric}`;
   const startTime = toHrTime(result.startedAt);
@@ -92,7 +93,8 @@ function recordResult(
   for (const call of result.calls) recordJudgeCall(tracer, within, call, judgeEndpoint);
   span.addEvent(EVALUATION_RESULT_EVENT, event, toHrTime(result.endedAt));
   if (result.verdict.kind === 'failed') {
-    span.setStatus({ code: SpanStatusCode.ERROR, message: truncate(result.verdict.cause, TEXT_LIMIT) });
+    const { errorType, cause } = result.verdict;
+    span.setStatus({ code: SpanStatusCode.ERROR, message: explanations ? truncate(cause, TEXT_LIMIT) : errorType });
   }
   // A void span, made while nothing traces, answers with the context of its parent.
   const traceId = span.isRecording() ? span.spanContext().traceId : undefined;
@@ -101,7 +103,8 @@ function recordResult(
 }
 
 /** A verdict that is not scored has neither value nor label: its kind is an attribute of its own. */
-function eventAttributes({ runs }: ScoringJob, { metric, verdict }: MetricResult): Attributes {
+function eventAttributes({ runs }: ScoringJob, { metric, verdict }: MetricResult, explanations: boolean): Attributes {
+  const explained = (text: string) => (explanations ? { [ATTRIBUTE.explanation]: truncate(text, TEXT_LIMIT) } : {});
   const common = { [ATTRIBUTE.evaluationName]: metric, [ATTRIBUTE.responseId]: runs.at(-1)?.runId || undefined };
   switch (verdict.kind) {
     case 'scored':
@@ -111,10 +114,10 @@ function eventAttributes({ runs }: ScoringJob, { metric, verdict }: MetricResult
         ...common,
         [ATTRIBUTE.scoreValue]: verdict.value,
         [ATTRIBUTE.scoreLabel]: verdict.label,
-        [ATTRIBUTE.explanation]: truncate(verdict.reason, TEXT_LIMIT),
+        ...explained(verdict.reason),
       };
     case 'not_applicable':
-      return { ...common, [ATTRIBUTE.explanation]: truncate(verdict.why, TEXT_LIMIT) };
+      return { ...common, ...explained(verdict.why) };
     case 'failed':
       return { ...common, [ATTRIBUTE.errorType]: verdict.errorType };
   }
@@ -160,7 +163,7 @@ function recordJudgeCall(
     [ATTRIBUTE.serverPort]: endpoint?.port,
     [ATTRIBUTE.errorType]: call.outcome === 'success' ? undefined : call.outcome,
   };
-  const name = `${OPERATION.chat} ${call.model}`;
+  const name = `${OPERATION.chat} ${toName(call.model)}`;
   const startTime = toHrTime(call.startedAt);
   const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime, attributes }, parent);
   if (call.outcome !== 'success') span.setStatus({ code: SpanStatusCode.ERROR, message: call.outcome });

@@ -39,17 +39,13 @@ export interface TelemetryOptions {
   readonly log: Logger;
   /** Told what became of spans. */
   readonly onSpans: (outcome: SpanOutcome, count: number) => void;
-  /** How long flushing or shutting down may take. Default 5,000. */
+  /** How long shutting down may take. Default 5,000. */
   readonly timeoutMs?: number;
 }
 
 export interface Telemetry extends AsyncDisposable {
-  /** False when the environment turned tracing off. */
-  readonly tracing: boolean;
   /** Spans that wait to be sent. */
   queueLength(): number;
-  /** Sends what waits. Never rejects and never takes longer than `timeoutMs`. */
-  flush(): Promise<void>;
   /** Sends what waits and stops. Never rejects, never takes longer than `timeoutMs`, and does nothing the second time. */
   shutdown(): Promise<void>;
 }
@@ -114,9 +110,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
 
   let stopping: Promise<void> | undefined;
   const telemetry: Telemetry = {
-    tracing: true,
     queueLength: () => counted.queueLength(),
-    flush: () => bounded('flush', () => Promise.all(spanProcessors.map((processor) => processor.forceFlush()))),
     shutdown() {
       stopping ??= bounded('shutdown', () => sdk.shutdown()).then(unregister);
       return stopping;
@@ -128,7 +122,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
 
 function off(): Telemetry {
   const nothing = () => Promise.resolve();
-  return { tracing: false, queueLength: () => 0, flush: nothing, shutdown: nothing, [Symbol.asyncDispose]: nothing };
+  return { queueLength: () => 0, shutdown: nothing, [Symbol.asyncDispose]: nothing };
 }
 
 /** So that the API's spans are void again, and another start in this process finds it free. */

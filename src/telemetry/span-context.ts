@@ -30,6 +30,17 @@ export function toHrTime(epochMs: number): HrTime {
   return [Math.floor(microseconds / 1e6), (microseconds % 1e6) * 1000];
 }
 
+/** Longest part of a span's name that comes from elsewhere. */
+const NAME_LIMIT = 128;
+
+/**
+ * Text from the wire as it may stand in a span's name or in an attribute that backends group by: one line, of visible
+ * characters, and short.
+ */
+export function toName(text: string): string {
+  return truncate(text.replace(/[\s\p{C}]+/gu, ' ').trim(), NAME_LIMIT);
+}
+
 /** At most `limit` UTF-16 units of `text`, ended by an ellipsis when something was cut, no character cut in half. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -1,16 +1,10 @@
 import { type Attributes, type Context, SpanKind, type Tracer } from '@opentelemetry/api';
-import type { Exchange, ObservedToolCall } from '../agui/exchange.ts';
+import type { Exchange } from '../agui/exchange.ts';
 import { ATTRIBUTE, OPERATION } from './semconv.ts';
-import { toHrTime } from './span-context.ts';
+import { toHrTime, toName } from './span-context.ts';
 
 /** A run that calls more tools keeps spans of its first ones. */
 const SPANS_PER_RUN = 64;
-
-/** How far a tool call came: `open`, its arguments never ended; `complete`, no result was seen; `answered`. */
-export function toolCallState({ answered, endedAt }: ObservedToolCall): 'open' | 'complete' | 'answered' {
-  if (answered) return 'answered';
-  return endedAt === undefined ? 'open' : 'complete';
-}
 
 /**
  * Records the tool calls that a run's stream showed as `execute_tool` spans below `parent`. The sidecar sees calls and
@@ -23,15 +17,16 @@ export function recordToolSpans(tracer: Tracer, parent: Context, exchange: Excha
   const timed = exchange.toolCalls.filter(({ startedAt }) => startedAt !== undefined).slice(0, SPANS_PER_RUN);
   for (const call of timed) {
     const startedAt = call.startedAt ?? runEndedAt;
+    const tool = toName(call.name);
     const attributes = {
       [ATTRIBUTE.operationName]: OPERATION.executeTool,
-      [ATTRIBUTE.toolName]: call.name,
+      [ATTRIBUTE.toolName]: tool,
       [ATTRIBUTE.toolCallId]: call.id,
       [ATTRIBUTE.toolType]: 'function',
       [ATTRIBUTE.observed]: true,
-      [ATTRIBUTE.toolCallState]: toolCallState(call),
+      [ATTRIBUTE.toolCallState]: call.state,
     };
-    const name = `${OPERATION.executeTool} ${call.name}`;
+    const name = `${OPERATION.executeTool} ${tool}`;
     const startTime = toHrTime(startedAt);
     const span = tracer.startSpan(name, { kind: SpanKind.INTERNAL, startTime, attributes }, parent);
     span.end(toHrTime(Math.max(startedAt, call.endedAt ?? runEndedAt)));

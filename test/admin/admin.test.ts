@@ -10,7 +10,13 @@ const LOOPBACK = { port: 0, host: '127.0.0.1' };
 
 async function startAdmin(options: { readiness?: () => Readiness; extra?: Router[] } = {}) {
   const prometheus = createPrometheus({
-    agents: [{ name: 'harbour', metrics: [{ name: 'agent_goal_accuracy', evaluatorVersion: 'v', judgeModel: 'j' }] }],
+    agents: [
+      {
+        name: 'harbour',
+        tools: [],
+        metrics: [{ name: 'agent_goal_accuracy', evaluatorVersion: 'v', judgeModel: 'j' }],
+      },
+    ],
     eventTypes: [],
     queue: () => ({ queued: 0, capacity: 1, inFlight: 0 }),
     spanQueueLength: () => 0,

@@ -1,6 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FINDINGS_PER_CODE } from '../../src/agui/finding-log.ts';
-import { runFinished, runStarted } from './reference-client.ts';
+import { MAX_INTERRUPTS } from '../../src/agui/interrupts.ts';
+import type { StreamEnd } from '../../src/agui/run-log.ts';
+import type { ToolCall } from '../../src/conversation/message.ts';
+import { runFinished, runStarted, type WireEvent } from './reference-client.ts';
 import {
   args,
   call,
@@ -225,6 +229,36 @@ describe('tool calls', () => {
   });
 });
 
+describe('the calls that were observed', () => {
+  const step = fc.constantFrom<WireEvent>(
+    ...['c1', 'c2'].flatMap((id) => [callStart(id), args(id, '{}'), callEnd(id), result(id, 'four')]),
+    { type: 'TOOL_CALL_CHUNK', toolCallId: 'c1', toolCallName: 'tides', delta: '{' },
+    runStarted('other'),
+    runFinished(),
+    { type: 'RUN_ERROR', message: 'no' },
+    { type: 'RUN_FINISHED', threadId: 'thread', runId: 'run', outcome: { type: 'cancelled' } },
+  );
+
+  it('came exactly as far as the messages say', () => {
+    const endings = fc.constantFrom<StreamEnd>('complete', 'unread', 'client_aborted', 'upstream_error');
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), endings, (events, end) => {
+        const folded = fold([runStarted(), ...events], undefined, end);
+        const said = folded.messages.flatMap((message) => (message.role === 'assistant' ? message.toolCalls : []));
+        const states = (calls: readonly Pick<ToolCall, 'id' | 'state'>[]) =>
+          calls.map(({ id, state }) => `${id} ${state}`).toSorted();
+        expect(states(folded.toolCalls)).toEqual(states(said));
+      }),
+    );
+  });
+
+  it('are complete when their run finished without ending them, and open when it broke off', () => {
+    const events = [runStarted(), callStart('c1'), args('c1', '{}')];
+    expect(fold([...events, runFinished()]).toolCalls).toMatchObject([{ id: 'c1', state: 'complete' }]);
+    expect(fold([...events, { type: 'RUN_ERROR', message: 'no' }]).toolCalls).toMatchObject([{ state: 'open' }]);
+  });
+});
+
 describe('tool results', () => {
   it('make the call that nobody announced', () => {
     const folded = foldRun([result('c1', 'ok')]);
@@ -443,7 +477,7 @@ describe('events', () => {
   it('leave findings up to a bound, and the number of the rest', () => {
     const folded = foldRun(Array.from({ length: FINDINGS_PER_CODE + 5 }, () => ({ type: 'X' })));
     expect(folded.findings).toHaveLength(FINDINGS_PER_CODE);
-    expect(folded.findingsDropped).toBe(5);
+    expect(folded.findingsDropped).toEqual([{ code: 'unknown_event', count: 5 }]);
   });
 });
 
@@ -461,6 +495,16 @@ describe('interrupts', () => {
       runFinished('run', { outcome: { type: 'interrupt', interrupts } }),
     ]);
     expect(both.interrupts).toEqual([{ id: 'i1', toolCallId: 'c1', toolName: 'book', args: { berth: 7 } }]);
+  });
+
+  it('are kept up to a bound, and the rest is noted', () => {
+    const raise = (n: number) => ({ type: 'CUSTOM', name: 'on_interrupt', value: { id: `i${n}` } });
+    const folded = foldRun(Array.from({ length: MAX_INTERRUPTS + 2 }, (_, n) => raise(n)));
+    expect(folded.interrupts).toHaveLength(MAX_INTERRUPTS);
+    expect(findingsOf(folded)).toEqual([
+      `truncated_tap ${MAX_INTERRUPTS + 1} i${MAX_INTERRUPTS}`,
+      `truncated_tap ${MAX_INTERRUPTS + 2} i${MAX_INTERRUPTS + 1}`,
+    ]);
   });
 
   it('of a custom event that names nothing give way to the list in the outcome', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MAX_SNAPSHOT_ITEMS } from '../../src/agui/fold.ts';
 import {
   call,
   callStart,
@@ -172,5 +173,28 @@ describe('a snapshot', () => {
     expect(findingsOf(folded).at(-1)).toBe('truncated_tap 251 MESSAGES_SNAPSHOT');
     expect(folded.ending).toBe('truncated');
     expect(folded.findings.map(({ code }) => code)).not.toContain('no_terminal_event');
+  });
+
+  it('counts calls as it counts messages, so that a message of many calls is no way around that', () => {
+    const toolCalls = Array.from({ length: 2000 }, (_, index) => ({ id: `c${index}`, function: { name: 'f' } }));
+    const request = { threadId: 'thread', messages: [{ id: 'm1', role: 'assistant', toolCalls }] };
+    const snapshots = Array.from({ length: 300 }, () => snapshot());
+    expect(findingsOf(foldRun(snapshots, request)).at(-1)).toBe('truncated_tap 250 MESSAGES_SNAPSHOT');
+  });
+
+  it('is not applied when it is larger than any conversation, nor is what follows it', () => {
+    const many = Array.from({ length: MAX_SNAPSHOT_ITEMS + 1 }, (_, index) => user(`u${index}`, 'x'));
+    const folded = foldRun([snapshot(...many), snapshot(user('u', 'y'))]);
+    expect(folded.messages).toEqual([]);
+    expect(findingsOf(folded)).toEqual(['truncated_tap 1 MESSAGES_SNAPSHOT']);
+    expect(foldRun([snapshot(...many.slice(1))]).messages).toHaveLength(MAX_SNAPSHOT_ITEMS);
+  });
+
+  it('tells tool messages apart by their call where they share an id, and by id where they share a call', () => {
+    const tool = (id: string, toolCallId: string, content: string) => ({ id, role: 'tool', toolCallId, content });
+    const stated = [tool('r', 'c1', 'one'), tool('r', 'c2', 'two'), tool('q', 'c2', 'three')];
+    const folded = foldRun([snapshot(...stated), snapshot(...stated)]);
+    expect(folded.messages).toMatchObject([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
+    expect(folded.findings).toEqual([]);
   });
 });

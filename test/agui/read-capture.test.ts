@@ -3,7 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { readCapture } from '../../src/agui/read-capture.ts';
 import { BOUNDS, captureOf } from './captures.ts';
 import { runFinished, runStarted } from './reference-client.ts';
-import { byteByByte, call, cutAtRandom, encodeFrames, encodeSse, result, say, textStart, text } from './streams.ts';
+import {
+  byteByByte,
+  call,
+  callStart,
+  cutAtRandom,
+  encodeFrames,
+  encodeSse,
+  result,
+  say,
+  snapshot,
+  text,
+  textStart,
+} from './streams.ts';
 
 const EVENTS = [
   runStarted('r1'),
@@ -46,7 +58,9 @@ describe('readCapture', () => {
       firstContentAt: 1020,
       endedAt: 2000,
     });
-    expect(exchange?.toolCalls).toEqual([{ id: 'c1', name: 'tides', startedAt: 1020, endedAt: 1050, answered: true }]);
+    expect(exchange?.toolCalls).toEqual([
+      { id: 'c1', name: 'tides', startedAt: 1020, endedAt: 1050, state: 'answered' },
+    ]);
   });
 
   it.each([
@@ -98,6 +112,20 @@ describe('readCapture', () => {
     const bomb = gzipSync(Buffer.concat([SSE, Buffer.alloc(64 * 1024 * 1024, 0x0a)]));
     const exchange = await read({ pieces: [bomb], contentEncoding: 'gzip', request: REQUEST });
     expect(exchange).toMatchObject({ ending: 'success', findings: [{ code: 'truncated_tap' }] });
+  });
+
+  it('stops at the bound of what is held between two codings, and says so', async () => {
+    const stored = gzipSync(Buffer.concat([SSE, Buffer.alloc(20 * 1024 * 1024, 0x0a)]), { level: 0 });
+    const capture = captureOf({ pieces: [gzipSync(stored)], contentEncoding: 'gzip, gzip', request: REQUEST });
+    const exchange = await readCapture(capture, { ...BOUNDS, maxDecodedBytes: 2 ** 30 });
+    expect(exchange).toMatchObject({ ending: 'success', findings: [{ code: 'truncated_tap' }] });
+  });
+
+  it.each(['gzip', 'gzip, identity'])('takes the same times from a body under %s', async (contentEncoding) => {
+    const pieces = EVENTS.map((event) => encodeSse([event]));
+    const plain = await read({ pieces, request: REQUEST });
+    const exchange = await read({ pieces: pieces.map((piece) => gzipSync(piece)), contentEncoding, request: REQUEST });
+    expect(exchange).toMatchObject({ timing: plain?.timing, toolCalls: plain?.toolCalls });
   });
 
   it('stops at an event that is too large', async () => {
@@ -175,6 +203,15 @@ describe('readCapture', () => {
   });
 
   it.each([
+    ['over the bound', gzipSync(JSON.stringify({ ...REQUEST, state: 'x'.repeat(2 ** 21) })), 'truncated_tap'],
+    ['not of its coding', Buffer.from(JSON.stringify(REQUEST)), 'undecodable'],
+  ])('says that a request was %s, and reads the stream all the same', async (_, body, code) => {
+    const request = { contentType: 'application/json', contentEncoding: 'gzip', body };
+    const exchange = await read({ pieces: [SSE], overrides: { request } });
+    expect(exchange).toMatchObject({ threadId: 'thread', input: [], findings: [{ code, id: 'request' }] });
+  });
+
+  it.each([
     ['/agent/harbour/connect?x=1', REQUEST, 'replay'],
     ['/agent/harbour/suggest', REQUEST, 'auxiliary'],
     ['/agent/harbour/run/', REQUEST, 'run'],
@@ -215,17 +252,31 @@ describe('readCapture', () => {
     });
   });
 
-  it('lets other work have its turn while it reads a large capture', async () => {
-    const body = encodeSse([runStarted('r1'), ...Array.from({ length: 8000 }, (_, n) => say(`m${n}`, 'x')).flat()]);
-    let turns = 0;
-    let reading = true;
-    const count = (): void => {
-      turns += 1;
-      if (reading) setImmediate(count);
-    };
-    setImmediate(count);
-    await readCapture(captureOf({ pieces: [body], request: REQUEST }), { ...BOUNDS, maxDecodedBytes: 2 ** 24 });
-    reading = false;
-    expect(turns).toBeGreaterThan(body.length / 32_768 / 2);
+  describe('lets other work have its turn', () => {
+    const many = <T>(count: number, make: (index: number) => T): T[] =>
+      Array.from({ length: count }, (_, n) => make(n));
+    const history = many(2000, (n) => ({ id: `u${n}`, role: 'user', content: `${n}` }));
+    const small = encodeSse([runStarted('r1'), ...many(8000, (n) => say(`m${n}`, 'x')).flat()]);
+
+    it.each([
+      ['bytes', small, '', REQUEST, small.length / 4096],
+      ['compressed bytes', gzipSync(small), 'gzip', REQUEST, small.length / 4096],
+      ['tiny events', Buffer.from('data:\n\n'.repeat(100_000)), '', REQUEST, 100_000 / 600],
+      ['small snapshots of a long history', encodeSse(many(100, () => snapshot())), '', { messages: history }, 100],
+      ['a run that leaves much open', encodeSse(many(5000, (n) => callStart(`c${n}`))), '', REQUEST, 5000 / 256],
+      ['a long history', SSE, '', { messages: many(4, () => history).flat() }, 8000 / 256],
+    ])('between %s', async (_, body, contentEncoding, request, expected) => {
+      let turns = 0;
+      let reading = true;
+      const count = (): void => {
+        turns += 1;
+        if (reading) setImmediate(count);
+      };
+      setImmediate(count);
+      const capture = captureOf({ pieces: [body], contentEncoding, request: { threadId: 'thread', ...request } });
+      await readCapture(capture, { ...BOUNDS, maxDecodedBytes: 2 ** 24 });
+      reading = false;
+      expect(turns).toBeGreaterThanOrEqual(Math.floor(expected));
+    });
   });
 });

@@ -58,6 +58,7 @@ describe('the environment', () => {
     ['TOOL_SPANS', 'off', { telemetry: { toolSpans: 'off' } }],
     ['EVAL_PARENT_MAX_AGE', '1h', { telemetry: { evalParentMaxAgeMs: 3_600_000 } }],
     ['EVAL_TRACE_WHEN_UNSAMPLED', 'drop', { telemetry: { evalTraceWhenUnsampled: 'drop' } }],
+    ['TELEMETRY_EXPLANATION', 'off', { telemetry: { explanations: false } }],
     ['TELEMETRY_PROVIDER_NAME', 'acme', { telemetry: { providerName: 'acme' } }],
     ['SHUTDOWN_GRACE', '0s', { shutdown: { graceMs: 0 } }],
     ['LOG_LEVEL', 'debug', { log: { level: 'debug' } }],
@@ -99,6 +100,13 @@ describe('a single agent from the environment', () => {
     expect(config({ env }).agents).toMatchObject([
       { name: 'travel', match: '/travel', referenceTopics: ['flights', 'hotels'] },
     ]);
+  });
+
+  it('takes tools separated by commas, or as a list', () => {
+    for (const AGENT_TOOLS of ['search_flights, book_hotel', '[search_flights, book_hotel]']) {
+      expect(config({ env: { ...AGENT, AGENT_TOOLS } }).agents[0]?.tools).toEqual(['search_flights', 'book_hotel']);
+    }
+    expect(config().agents[0]?.tools).toEqual([]);
   });
 
   it('goes before the single agent of the file, setting by setting', () => {

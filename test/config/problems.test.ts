@@ -265,10 +265,10 @@ describe('agents', () => {
       'sidecar.yaml:2: agents: given a section with keys, expected a list of agents, each with a url.',
     ]);
     expect(agents('  - http://h')).toEqual([
-      'sidecar.yaml:2: agents[0]: given a single value, expected a section with name, url, match, reference_topics.',
+      'sidecar.yaml:2: agents[0]: given a single value, expected a section with name, url, match, reference_topics, tools.',
     ]);
     expect(agents('  - { name: a, ulr: http://h }')).toEqual([
-      'sidecar.yaml:2: agents[0].ulr: given an unknown setting, expected one of name, url, match, reference_topics. Did you mean url?',
+      'sidecar.yaml:2: agents[0].ulr: given an unknown setting, expected one of name, url, match, reference_topics, tools. Did you mean url?',
       `sidecar.yaml:2: agents[0].url: given none, expected ${URL_EXPECTED}.`,
     ]);
   });
@@ -276,6 +276,9 @@ describe('agents', () => {
   it('must have topics that are texts', () => {
     expect(agents('  - { url: http://h, reference_topics: [flights, [hotels]] }')).toEqual([
       'sidecar.yaml:2: agents[0].reference_topics: given a list, expected a list of texts.',
+    ]);
+    expect(agents('  - { url: http://h, tools: { name: search } }')).toEqual([
+      'sidecar.yaml:2: agents[0].tools: given a section with keys, expected a list of texts.',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { maskUrls, showGiven } from '../../src/config/redact.ts';
+import { showGiven } from '../../src/config/redact.ts';
 
 describe('what a message shows of a given value', () => {
   it('is nothing of a secret, not even its length', () => {
@@ -10,7 +10,6 @@ describe('what a message shows of a given value', () => {
   it('leaves out user, password and query of a URL, whatever the scheme', () => {
     expect(showGiven('redis://user:hunter2@host:6379/0')).toBe('"redis://****@host:6379/0"');
     expect(showGiven('https://host/v1?key=hunter2&x=1')).toBe('"https://host/v1?****"');
-    expect(maskUrls('http://a:b@c and http://d:e@f')).toBe('http://****@c and http://****@f');
   });
 
   it('stays on one line and is cut when long', () => {

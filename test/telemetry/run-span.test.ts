@@ -173,6 +173,8 @@ describe('failures of a run', () => {
   it.each<[string, Partial<RequestEnd>, Exchange | undefined, string]>([
     ['the code of RUN_ERROR', {}, failed('QUOTA'), 'QUOTA'],
     ['a RUN_ERROR without code', {}, failed(), '_OTHER'],
+    ['a RUN_ERROR whose code has no visible character', {}, failed('\n '), '_OTHER'],
+    ['a code of several lines', {}, failed('QUOTA\nat line 1'), 'QUOTA at line 1'],
     ['a stream without terminal event', {}, sampleExchange({ ending: 'truncated', runs: [] }), 'stream_truncated'],
     ['an error status', { status: 429 }, sampleExchange({ ending: 'http_error', runs: [], status: 429 }), '429'],
     ['a timeout', { status: 504, errorCode: 'upstream_timeout' }, undefined, 'upstream_timeout'],
@@ -227,7 +229,7 @@ describe('observed tool calls', () => {
     name: 'tide_table',
     startedAt: NOW + 100,
     endedAt: NOW + 300,
-    answered: true,
+    state: 'answered',
     ...changes,
   });
 
@@ -251,11 +253,20 @@ describe('observed tool calls', () => {
   });
 
   it('end with the run when they were left open', async () => {
-    const open: ObservedToolCall = { id: 'call-1', name: 'tide_table', startedAt: NOW + 100, answered: false };
+    const open: ObservedToolCall = { id: 'call-1', name: 'tide_table', startedAt: NOW + 100, state: 'open' };
     const { spans } = await spansOf({}, sampleExchange({ toolCalls: [open] }));
     const span = spanNamed(spans, 'execute_tool');
     expect(span.endedAt).toBe(NOW + 2_000);
     expect(span.attributes['ag_ui.tool_call.state']).toBe('open');
+  });
+
+  it('are named on one line, however the stream named the tool', async () => {
+    const name = ` tide\n\ttable\u0000\u2028\u202e${'x'.repeat(10_000)}`;
+    const { spans } = await spansOf({}, sampleExchange({ toolCalls: [call({ name })] }));
+    const span = spanNamed(spans, 'execute_tool');
+    expect(span.name).toMatch(/^execute_tool tide table x{100,}…$/);
+    expect(span.name.length).toBeLessThan(160);
+    expect(`execute_tool ${String(span.attributes['gen_ai.tool.name'])}`).toBe(span.name);
   });
 
   it('have at most 64 spans a run, and the rest are counted', async () => {
@@ -302,7 +313,7 @@ describe('trace context', () => {
   it('that says "not sampled" stays so: no spans, flag 00 on, and still a usable link', async () => {
     await using traced = await startTraced();
     const run = traced.runSpans().start(withHeaders({ traceparent: `00-${TRACE_ID}-${CLIENT_SPAN_ID}-00` }));
-    run.end(sampleEnd(), sampleExchange({ toolCalls: [{ id: 'c', name: 't', startedAt: NOW, answered: false }] }));
+    run.end(sampleEnd(), sampleExchange({ toolCalls: [{ id: 'c', name: 't', startedAt: NOW, state: 'open' }] }));
     expect(await traced.exported()).toEqual([]);
     expect(run.trace).toMatchObject({ traceId: TRACE_ID, traceFlags: 0 });
     expect(run.traceHeaders?.['traceparent']).toBe(`00-${TRACE_ID}-${run.trace.spanId}-00`);
@@ -373,7 +384,13 @@ describe('trace context', () => {
 
 describe('before the SDK is ready', () => {
   it('spans are void and headers pass; requests that come after it are traced by the same factory', async () => {
-    const runSpans = createRunSpans({ tracer: trace.getTracer('early'), propagation });
+    const runSpans = createRunSpans({
+      tracer: trace.getTracer('early'),
+      propagation,
+      providerName: 'ag-ui',
+      trustIncomingTrace: true,
+      toolSpans: true,
+    });
     const early = runSpans.start(sampleRequest());
     expect(early.traceHeaders).toBeUndefined();
     expect(fromSpanLink(early.trace)).toBeUndefined();

@@ -17,7 +17,13 @@ import {
 import { spanNamed, startTraced, type Traced } from './traced.ts';
 
 function record(scorecard: Scorecard, options: Partial<ScoreSpanOptions> = {}): ReadonlyMap<string, string> {
-  return recordScorecard(scorecard, { tracer: trace.getTracer('test'), ...options });
+  return recordScorecard(scorecard, {
+    tracer: trace.getTracer('test'),
+    parentMaxAgeMs: 30 * 60_000,
+    whenUnsampled: 'link',
+    explanations: true,
+    ...options,
+  });
 }
 
 function withVerdict(verdict: Verdict): Scorecard {
@@ -139,6 +145,26 @@ describe('the span of a score', () => {
     const span = await evaluation(withVerdict({ kind: 'scored', value: Number.NaN, label: 'pass', reason: 'r' }));
     expect(span.attributes['error.type']).toBe('_OTHER');
     expect(span.attributes).not.toHaveProperty('gen_ai.evaluation.score.value');
+  });
+
+  it.each<[string, Verdict]>([
+    ['is scored', { kind: 'scored', value: 1, label: 'pass', reason: 'SAID' }],
+    ['does not apply', { kind: 'not_applicable', why: 'SAID' }],
+    ['failed', { kind: 'failed', errorType: 'malformed', cause: 'SAID' }],
+  ])('explains nothing anywhere, when told not to, for a verdict that %s', async (_, verdict) => {
+    const explained = await evaluation(withVerdict(verdict));
+    expect(JSON.stringify(explained)).toContain('SAID');
+    const silent = await evaluation(withVerdict(verdict), { explanations: false });
+    expect(JSON.stringify(silent)).not.toContain('SAID');
+    expect(silent.status.code).toBe(explained.status.code);
+    const { 'gen_ai.evaluation.explanation': _explanation, ...rest } = explained.attributes;
+    expect(silent.attributes).toEqual(rest);
+  });
+
+  it('names a judge call on one line', async () => {
+    await using traced = await startTraced();
+    record(sampleScorecard({ results: [sampleResult({ calls: [sampleCall({ model: `a\nb${'x'.repeat(500)}` })] })] }));
+    expect(spanNamed(await traced.exported(), 'chat').name).toMatch(/^chat a bx+…$/);
   });
 
   it('cuts a long explanation between characters', async () => {

@@ -1,4 +1,4 @@
-import { propagation, trace } from '@opentelemetry/api';
+import { propagation, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { vi } from 'vitest';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createRunSpans, type RunSpanFactory, type RunSpanOptions } from '../../src/telemetry/run-span.ts';
@@ -21,9 +21,17 @@ export async function startTraced(environment: Readonly<Record<string, string>> 
   const telemetry = startTelemetry({ serviceVersion: '1.2.3', log, onSpans: () => {} });
   return {
     receiver,
-    runSpans: (options) => createRunSpans({ tracer: trace.getTracer('test'), propagation, ...options }),
+    runSpans: (options) =>
+      createRunSpans({
+        tracer: trace.getTracer('test'),
+        propagation,
+        providerName: 'ag-ui',
+        trustIncomingTrace: true,
+        toolSpans: true,
+        ...options,
+      }),
     async exported() {
-      await telemetry.flush();
+      await flushSpans();
       return receiver.spans;
     },
     async [Symbol.asyncDispose]() {
@@ -32,6 +40,13 @@ export async function startTraced(environment: Readonly<Record<string, string>> 
       vi.unstubAllEnvs();
     },
   };
+}
+
+/** Has the registered provider send what waits. The sidecar itself never needs to: it sends at its end. */
+export async function flushSpans(): Promise<void> {
+  const provider = trace.getTracerProvider();
+  const delegate = provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
+  if ('forceFlush' in delegate && typeof delegate.forceFlush === 'function') await delegate.forceFlush();
 }
 
 /** The one span whose name begins with `start`. */
