@@ -67,8 +67,11 @@ function readAgent(given: Section, path: string, single: boolean, report: Report
   }
   const url = read('url');
   if (url.text === null && url.origin.kind === 'default') {
+    const { origin } = given;
     const expected = AGENT_SETTINGS.url.type.expected;
-    report({ setting: `${path}.url`, origin: given.origin, given: 'none', expected });
+    // Another name for the single agent is set; it is not the one at fault.
+    if (origin.kind === 'env') report({ ...NO_AGENT, given: `${origin.name} without AGENT_URL` });
+    else report({ setting: `${path}.url`, origin, given: 'none', expected });
   }
   const match = read('match');
   const readList = (key: 'reference_topics' | 'tools'): TextsReading => {

@@ -1,3 +1,4 @@
+import { MASK } from '../lib/mask-urls.ts';
 import { nearest } from './nearest.ts';
 import type { Origin, Report } from './problem.ts';
 import { showGiven } from './redact.ts';
@@ -33,6 +34,10 @@ export function readSetting(setting: Setting, path: string, given: Tree | undefi
   if (text === null) {
     if (setting.default === undefined) return { value: undefined, text, origin: { kind: 'default' } };
     return { value: setting.type.reads.parse(setting.default), text: setting.default, origin: { kind: 'default' } };
+  }
+  if (setting.secret && text === MASK) {
+    report({ setting: path, origin, given: 'the mask that stands for it in print', expected: 'the secret itself' });
+    return { value: undefined, text, origin };
   }
   const parsed = setting.type.reads.safeParse(text);
   if (!parsed.success) report({ setting: path, origin, given: showGiven(text, setting), expected });

@@ -197,6 +197,12 @@ describe('one bad value', () => {
   });
 });
 
+it('takes no mask for a secret, as in what `config print` wrote', () => {
+  expect(problems({ file: 'judge: { api_key: "****" }' })).toEqual([
+    'sidecar.yaml:1: judge.api_key: given the mask that stands for it in print, expected the secret itself.',
+  ]);
+});
+
 describe('agents', () => {
   const agents = (text: string) => problems({ env: {}, file: `agents:\n${text}` });
 
@@ -205,6 +211,12 @@ describe('agents', () => {
       'agents: given none, expected at least one agent. Set AGENT_URL to the address of your agent, or list agents in a file given with --config.';
     expect(problems({ env: {} })).toEqual([missing]);
     expect(agents('  []')).toEqual([missing]);
+  });
+
+  it('names AGENT_URL, and not the variable that stands beside it, when only that is missing', () => {
+    expect(problems({ env: { REFERENCE_TOPICS: 'tides' } })).toEqual([
+      'agents: given REFERENCE_TOPICS without AGENT_URL, expected at least one agent. Set AGENT_URL to the address of your agent, or list agents in a file given with --config.',
+    ]);
   });
 
   it.each([
