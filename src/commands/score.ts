@@ -10,8 +10,11 @@ const HELP = `Usage: agui-sidecar score [FILE] [options]
 Judges conversations with metrics: JSON lines in, one verdict a line out, in the same order. Without FILE, or with "-",
 rows are read from standard input. All of the input is read and checked before the first row is scored.
 
-A row: {"id": "1", "metric": "topic_adherence", "params": {"reference_topics": ["tea"]},
-        "messages": [{"role": "user", "text": "How long does green tea steep?"}, {"role": "assistant", "text": "Two minutes."}]}
+A row, on one line:
+{"metric": "topic_adherence", "params": {"reference_topics": ["tea"]}, "messages": [{"role": "user", "text": "How long does green tea steep?"}, {"role": "assistant", "text": "Two minutes."}]}
+
+A labelled conversation of a suite, likewise:
+{"id": "1", "reference_topics": ["tea"], "messages": [{"role": "user", "text": "How long does green tea steep?"}, {"role": "assistant", "text": "Two minutes."}], "labels": {"goal": 1, "topics": [{"topic": "steeping time", "on_topic": true, "refused": false, "turn": 1, "quote": "How long"}]}}
 
 Options:
   --suite FILE       put a labelled suite before the judge and report how they agree
@@ -64,6 +67,8 @@ async function scoreRows(source: string, judgeSource: JudgeSource, io: CommandIo
     { METRICS },
     { noJudge },
     { judgeRow, toOutputLine },
+    { createTally },
+    { inputKind },
     { mapInOrder },
   ] = await Promise.all([
     import('../batch/read-rows.ts'),
@@ -71,9 +76,16 @@ async function scoreRows(source: string, judgeSource: JudgeSource, io: CommandIo
     import('../metrics/registry.ts'),
     import('../batch/no-judge.ts'),
     import('../batch/judge-row.ts'),
+    import('../batch/tally.ts'),
+    import('../batch/input-kind.ts'),
     import('../lib/map-in-order.ts'),
   ]);
   const text = await readInput(source, io);
+  if (inputKind(text) === 'suite') {
+    throw new UsageError(
+      `${nameOf(source)}: these look like a labelled suite ("labels" on the first line): add --suite`,
+    );
+  }
   const reading = readScoreRows(text, METRICS, (line, member) =>
     io.stderr.write(`line ${line}: ${member}: no metric reads this member; ignored\n`),
   );
@@ -84,39 +96,45 @@ async function scoreRows(source: string, judgeSource: JudgeSource, io: CommandIo
   const { judge, concurrency } = needsJudge
     ? await openJudge(judgeSource, io)
     : { judge: noJudge, concurrency: judgeSource.concurrency ?? 4 };
-  let printed = 0;
-  let unanswered = 0;
+  const tally = createTally();
   try {
     for await (const judged of mapInOrder(rows, concurrency, (row) => judgeRow(row, judge, io.signal))) {
       await write(io, `${JSON.stringify(toOutputLine(judged))}\n`);
-      printed++;
-      if (judged.verdict.kind === 'failed' && judged.verdict.errorType === 'unanswered') unanswered++;
+      tally.add(judged.verdict);
     }
   } catch (error) {
     if (!io.signal.aborted) throw error;
-    io.stderr.write(`stopped: ${printed} of ${rows.length} rows were scored\n`);
+    io.stderr.write(`stopped: ${tally.rows()} of ${rows.length} rows were judged: ${tally.summary()}\n`);
     return EXIT.failed;
   } finally {
     await judge[Symbol.asyncDispose]();
   }
-  reportUnanswered(unanswered, judgeSource, io);
+  io.stderr.write(`${rows.length} ${rows.length === 1 ? 'row' : 'rows'}: ${tally.summary()}\n`);
+  reportUnanswered(tally.failedAs('unanswered'), judgeSource, io);
   return EXIT.done;
 }
 
 async function scoreSuite(source: string, json: boolean, judgeSource: JudgeSource, io: CommandIo): Promise<ExitStatus> {
-  const [{ readSuite }, { formatLineProblems }, { judgeSuite }, { renderReport }] = await Promise.all([
+  const [{ inputKind }, { readSuite }, { formatLineProblems }, { judgeSuite }, { renderReport }] = await Promise.all([
+    import('../batch/input-kind.ts'),
     import('../suite/read-suite.ts'),
     import('../lib/json-lines.ts'),
     import('../suite/judge-suite.ts'),
     import('../suite/render.ts'),
   ]);
-  const reading = readSuite(await readInput(source, io));
+  const text = await readInput(source, io);
+  if (inputKind(text) === 'rows') {
+    throw new UsageError(
+      `${nameOf(source)}: these look like rows to score ("metric" and no "labels" on the first line): leave out --suite`,
+    );
+  }
+  const reading = readSuite(text);
   if (!reading.ok) throw new UsageError(formatLineProblems(nothingScored(source), reading.problems));
 
   const { judge, concurrency } = await openJudge(judgeSource, io);
   try {
     const report = await judgeSuite(reading.rows, judge, { concurrency, signal: io.signal });
-    await write(io, json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
+    await write(io, json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report, judgeSource.directory));
     const failed = [...report.goal.failed, ...report.topicRows.failed];
     reportUnanswered(failed.filter(({ errorType }) => errorType === 'unanswered').length, judgeSource, io);
     return EXIT.done;
@@ -170,8 +188,9 @@ function reportUnanswered(rows: number, { directory }: JudgeSource, io: CommandI
   );
 }
 
-const nothingScored = (source: string): string =>
-  `${source === '-' ? 'standard input' : source}: nothing was scored, since the input`;
+const nameOf = (source: string): string => (source === '-' ? 'standard input' : source);
+
+const nothingScored = (source: string): string => `${nameOf(source)}: nothing was scored, since the input`;
 
 async function readInput(source: string, io: CommandIo): Promise<string> {
   if (source === '-') {

@@ -1,5 +1,5 @@
 import type { JsonArray, JsonObject, JsonValue } from '../lib/json.ts';
-import { arrayAt, objectAt, stringAt, unexpected } from './message-fields.ts';
+import { arrayAt, objectAt, refuseOtherForm, stringAt, unexpected } from './message-fields.ts';
 import { isUnparsed, type Message, type ToolCall } from './message.ts';
 
 /** A message in the form that Ragas reads. Every `ai` message has `tool_calls`, null when it made none. */
@@ -76,6 +76,7 @@ export function fromRagasMessages(rows: JsonArray, path: string): Message[] {
   for (const [index, value] of rows.entries()) {
     const at = `${path}[${index}]`;
     const row = objectAt(value, at);
+    refuseOtherForm(row, at, 'ragas');
     const id = `message-${index + 1}`;
     const readText = (): string => stringAt(row.content, `${at}.content`);
     switch (row.type) {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { arrayAt, objectAt, optionalStringAt, stringAt, unexpected } from './message-fields.ts';
+import { arrayAt, objectAt, optionalStringAt, refuseOtherForm, stringAt, unexpected } from './message-fields.ts';
 import type { Attachment, Message, ToolCall } from './message.ts';
 import { fromRagasMessages } from './ragas.ts';
 
@@ -27,6 +27,7 @@ function readMessage(
   answered: ReadonlySet<JsonValue | undefined>,
 ): Message {
   const row = objectAt(value, path);
+  refuseOtherForm(row, path, 'own');
   const { role } = row;
   const subagent = optionalStringAt(row.subagent, `${path}.subagent`);
   const base = {

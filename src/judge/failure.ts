@@ -50,6 +50,8 @@ const ABOUT_FORMAT: Readonly<Record<ReplyFormat, RegExp>> = {
 
 /** What was asked, as far as its failure is read by it. */
 interface Asked {
+  /** Where the endpoint is, as configured. */
+  readonly baseUrl: string;
   readonly format: ReplyFormat;
   readonly messages: readonly JudgeMessage[];
 }
@@ -75,8 +77,7 @@ export function classify(failed: FailedRequest, asked: Asked): Failure {
       return {
         type: 'malformed',
         next: 'fail',
-        message:
-          'the judge endpoint answered with something other than a chat completion; check judge.base_url (it often ends in /v1)',
+        message: `the judge endpoint answered with something other than a chat completion; check judge.base_url${versionHint(asked)}`,
       };
   }
 }
@@ -110,7 +111,11 @@ function classifyStatus(failed: FailedRequest & { kind: 'status' }, asked: Asked
     case 402:
       return { type: 'unavailable', next: 'pause', message: `${said}: the account has no credit` };
     case 404:
-      return { type: 'unavailable', next: 'pause', message: `${said}: check judge.model and judge.base_url` };
+      return {
+        type: 'unavailable',
+        next: 'pause',
+        message: `${said}: check judge.model and judge.base_url${versionHint(asked)}`,
+      };
     case 408:
       return { type: 'timeout', next: 'retry', message: said };
     case 429:
@@ -186,6 +191,11 @@ function saysItself(text: string, pattern: RegExp, messages: readonly JudgeMessa
 
 /** A quotation may be escaped, wrapped or in quotes. */
 const withoutLayout = (text: string): string => text.replaceAll(/(?:\\[nrt"'\\]|[\s"'`])+/g, ' ');
+
+/** What to say of an address without the version that the paths of most endpoints have; the classic slip. */
+function versionHint({ baseUrl }: Asked): string {
+  return /\/v\d/.test(new URL(baseUrl).pathname) ? '' : ', which usually ends in /v1 and here does not';
+}
 
 function named(code: string | undefined): string {
   return code === undefined ? '' : ` (${code})`;

@@ -14,6 +14,7 @@ import { retryDelayMs } from './retry.ts';
 /** What it takes to put a question. */
 export interface Means {
   readonly model: string;
+  readonly baseUrl: string;
   readonly retries: number;
   readonly chat: Chat;
   readonly negotiation: Negotiation;
@@ -43,7 +44,7 @@ export async function putQuestion<T>(
   { signal, onCall }: AskOptions,
 ): Promise<T> {
   const { schemaName } = request;
-  const { model, negotiation, circuit, retries, now, random, sleep } = means;
+  const { model, baseUrl, negotiation, circuit, retries, now, random, sleep } = means;
   const schema = strictJsonSchema(request.schema);
   let retried = 0;
 
@@ -81,7 +82,7 @@ export async function putQuestion<T>(
       onCall?.({ schemaName, outcome, model, ...provenance(source), format, startedAt, endedAt });
 
     if (reply.kind !== 'completion') {
-      const failure = classify(reply, { format, messages: question.messages });
+      const failure = classify(reply, { baseUrl, format, messages: question.messages });
       report(failure.type);
       return { kind: 'failed', failure, format };
     }

@@ -9,7 +9,7 @@ export interface LabelPair {
 /** Cohen's κ: 1 is full agreement, 0 what chance alone would give. Null where it is not defined. */
 export interface Kappa {
   readonly value: number | null;
-  /** 95 % interval, cut to [-1, 1]. Unreliable below some 30 items; see docs/metrics.md. */
+  /** 95 % interval, cut to [-1, 1]. Unreliable below some 30 items, null where nothing gives one; see docs/metrics.md. */
   readonly interval: Interval | null;
 }
 
@@ -41,7 +41,8 @@ export function recognised(pairs: readonly LabelPair[], label: string): Proporti
  * Measurement 20 (1960) 37–46. Its large-sample variance, which gives the interval, from J. L. Fleiss, J. Cohen and
  * B. S. Everitt, "Large sample standard errors of kappa and weighted kappa", Psychological Bulletin 72 (1969) 323–327.
  * After full agreement that variance is 0, which is not certainty: then Wilson's lower bound of p₀ is carried over at
- * fixed pₑ. Not defined without items, or when both sides use one and the same label throughout (pₑ = 1).
+ * fixed pₑ. Where it is 0 otherwise, as when one side gives one label throughout, there is no interval. Not defined
+ * without items, or when both sides use one and the same label throughout (pₑ = 1).
  */
 export function cohenKappa(pairs: readonly LabelPair[]): Kappa {
   const n = pairs.length;
@@ -66,8 +67,10 @@ export function cohenKappa(pairs: readonly LabelPair[]): Kappa {
       : (columnShare(pair.labelled) + rowShare(pair.judged)) * (1 - observed);
     return sum + term ** 2 / n;
   }, 0);
-  const variance = (cells - (observed * expected - 2 * expected + observed) ** 2) / (n * (1 - expected) ** 4);
-  const spread = Z_95 * Math.sqrt(Math.max(0, variance));
+  const scatter = cells - (observed * expected - 2 * expected + observed) ** 2;
+  // Equal but for rounding.
+  if (scatter <= 1e-9 * cells) return { value, interval: null };
+  const spread = (Z_95 * Math.sqrt(scatter / n)) / (1 - expected) ** 2;
   return { value, interval: [Math.max(-1, value - spread), Math.min(1, value + spread)] };
 }
 

@@ -59,6 +59,7 @@ interface PlacedName {
 export interface SuiteReport {
   readonly judge: string;
   readonly rows: number;
+  /** Requests to the judge, repeats included; of a file judge, the questions it was asked. */
   readonly judgeCalls: number;
   readonly goal: MetricComparison;
   readonly topicRows: MetricComparison & {

@@ -49,15 +49,17 @@ const suiteRow = z.object({
 
 /** Reads a labelled suite, JSON lines as docs/metrics.md describes them. */
 export function readSuite(text: string): RowsReading<SuiteRow> {
-  const seen = new Set<string>();
-  return readJsonLines(text, (value) => {
+  const lineOf = new Map<string, number>();
+  return readJsonLines(text, (value, line) => {
     const parsed = readBySchema(suiteRow, value);
     if (!parsed.ok) return parsed;
     const { id, tags, reference_topics: referenceTopics, labels } = parsed.row;
-    if (seen.has(id)) {
-      return { ok: false, problems: [{ field: 'id', message: `${describeJson(id)} stands on an earlier line too` }] };
+    const earlier = lineOf.get(id);
+    if (earlier !== undefined) {
+      const message = `${describeJson(id)} is the id of line ${earlier} too; give each conversation its own`;
+      return { ok: false, problems: [{ field: 'id', message }] };
     }
-    seen.add(id);
+    lineOf.set(id, line);
     let messages: readonly Message[];
     try {
       messages = readMessages(parsed.row.messages);

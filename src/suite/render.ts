@@ -1,11 +1,20 @@
-import type { Agreement } from '../statistics/agreement.ts';
+import type { Agreement, Kappa } from '../statistics/agreement.ts';
 import type { Interval, Proportion } from '../statistics/wilson.ts';
 import type { MetricComparison, SuiteReport, TopicComparison } from './compare.ts';
 
-/** The report as a person reads it. Intervals are 95 %: Wilson's for shares, large-sample for κ. */
-export function renderReport({ judge, rows, judgeCalls, goal, topicRows, topics }: SuiteReport): string {
+/**
+ * The report as a person reads it. Intervals are 95 %: Wilson's for shares, large-sample for κ.
+ *
+ * @param answersIn the directory of a file judge, which is called nowhere.
+ */
+export function renderReport(report: SuiteReport, answersIn?: string): string {
+  const { judge, rows, judgeCalls, goal, topicRows, topics } = report;
+  const asked =
+    answersIn === undefined
+      ? `before ${judge}, ${counted(judgeCalls, 'judge call')}`
+      : `before the answers in ${answersIn}, ${counted(judgeCalls, 'question')}`;
   return [
-    `${rows} labelled conversations before ${judge}, ${judgeCalls} judge calls. Intervals are 95 %.`,
+    `${counted(rows, 'labelled conversation')} ${asked}. Intervals are 95 %.`,
     '',
     ...renderMetric(goal, ['sensitivity (1)', 'specificity (0)']),
     '',
@@ -33,7 +42,7 @@ function renderMetric(
 ): string[] {
   return [
     `${comparison.metric}  (evaluator ${comparison.evaluatorVersion})`,
-    field('n', `${comparison.n}, and ${comparison.failed.length} failed judgements`),
+    field('n', `${comparison.n}, and ${counted(comparison.failed.length, 'failed judgement')}`),
     ...agreement(comparison),
     field(positive, share(comparison.sensitivity)),
     field(negative, share(comparison.specificity)),
@@ -43,7 +52,7 @@ function renderMetric(
 
 const agreement = ({ accuracy, baseRate, kappa }: Agreement): string[] => [
   field('accuracy', `${share(accuracy)}, base rate ${number(baseRate)}`),
-  field("Cohen's κ", kappa.value === null ? 'not defined' : `${number(kappa.value)} ${interval(kappa.interval)}`),
+  field("Cohen's κ", agreementBeyondChance(kappa)),
 ];
 
 function renderTopics({ pairs, onTopic, refused, missed, invented }: TopicComparison): string[] {
@@ -56,7 +65,12 @@ function renderTopics({ pairs, onTopic, refused, missed, invented }: TopicCompar
 }
 
 const oneLine = ({ accuracy, baseRate, kappa }: Agreement): string =>
-  `${share(accuracy)}, base rate ${number(baseRate)}, κ ${kappa.value === null ? 'not defined' : `${number(kappa.value)} ${interval(kappa.interval)}`}`;
+  `${share(accuracy)}, base rate ${number(baseRate)}, κ ${agreementBeyondChance(kappa)}`;
+
+function agreementBeyondChance({ value, interval: bounds }: Kappa): string {
+  if (value === null) return 'not defined';
+  return bounds === null ? `${number(value)}, no interval` : `${number(value)} ${interval(bounds)}`;
+}
 
 function renderTags(goal: MetricComparison, topicRows: MetricComparison): string[] {
   if (goal.byTag.length === 0) return [];
@@ -103,12 +117,15 @@ function renderFailures({ metric, failed }: MetricComparison): string[] {
   ];
 }
 
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 const field = (name: string, value: string): string => `  ${name.padEnd(20)} ${value}`;
 
-const number = (value: number | null): string => (value === null ? '-' : value.toFixed(2));
+/** Two places. What rounds to 0 has no sign: "-0.00" would say that something is below it. */
+const number = (value: number | null): string => (value === null ? '-' : value.toFixed(2).replace(/^-(?=0\.00$)/, ''));
 
 const interval = (bounds: Interval | null): string =>
-  bounds === null ? '' : `(${bounds[0].toFixed(2)} to ${bounds[1].toFixed(2)})`;
+  bounds === null ? '' : `(${number(bounds[0])} to ${number(bounds[1])})`;
 
 const share = ({ hits, n, share: value, interval: bounds }: Proportion): string =>
   value === null ? '-' : `${number(value)} ${interval(bounds)} ${hits}/${n}`;

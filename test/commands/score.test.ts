@@ -156,11 +156,15 @@ describe('score', () => {
       signal: stop.signal,
     });
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toContain('0 of 2 rows');
+    expect(stderr).toBe('stopped: 0 of 2 rows were judged: 0 scored, 0 not applicable, 0 failed\n');
   });
 
   it('needs no judge when there is nothing to ask', async () => {
-    expect(await runCommand(score, [], { stdin: '\n' })).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(await runCommand(score, [], { stdin: '\n' })).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: '0 rows: 0 scored, 0 not applicable, 0 failed\n',
+    });
   });
 
   it('names members that no metric reads', async () => {
@@ -169,7 +173,33 @@ describe('score', () => {
       stdin: lines(goalRow('r1', { refrence: 'x' })),
       env: envOf(endpoint.baseUrl),
     });
-    expect(stderr).toBe('line 1: refrence: no metric reads this member; ignored\n');
+    expect(stderr).toMatch(/^line 1: refrence: no metric reads this member; ignored\n/);
+  });
+
+  it('says on standard error what became of the rows, failed ones by their type', async () => {
+    await using endpoint = await openJudge((question) => (question.text.includes('pier 9') ? 500 : content(question)));
+    const about = (text: string) => ({ messages: [{ role: 'user', text }] });
+    const { status, stderr } = await runCommand(score, [], {
+      stdin: lines(
+        goalRow('a', about('Is pier 9 free?')),
+        goalRow('b', about('Is pier 9 taken?')),
+        goalRow('c'),
+        goalRow('d', { messages: [{ role: 'assistant', text: 'Hello?' }] }),
+      ),
+      env: envOf(endpoint.baseUrl),
+    });
+    expect(status).toBe(0);
+    expect(stderr).toBe('4 rows: 1 scored, 1 not applicable, 2 failed (unavailable 2)\n');
+  });
+
+  it('takes one id for several metrics, and rows that say they have none', async () => {
+    await using endpoint = await openJudge(content);
+    const other = { metric: 'agent_goal_accuracy_with_reference', reference: 'The user knows about pier 3.' };
+    const { stdout } = await runCommand(score, [], {
+      stdin: lines(goalRow('r1'), goalRow('r1', other), goalRow(''), goalRow('')),
+      env: envOf(endpoint.baseUrl),
+    });
+    expect(parse(stdout).map(({ id }) => id)).toEqual(['r1', 'r1', '', '']);
   });
 });
 
@@ -212,8 +242,23 @@ describe('bad input', () => {
     ['a parameter that there is not', { params: { mode: 'f1' } }, /line 1: params\.mode: .*no such parameter/],
     ['an id that is no text', { id: 7 }, /line 1: id: given 7/],
     ['a row that is a list', [], /line 1: given an empty list, expected an object/],
+    [
+      'messages that mix two forms',
+      { messages: [{ role: 'user', content: 'Is pier 3 free?' }] },
+      /line 1: messages\[0\]\.content: given "Is pier 3 free\?", expected it under "text": .*"type" and "content"/,
+    ],
   ])('%s', async (_, more, expected) => {
     expect(await failure(lines(Array.isArray(more) ? more : goalRow('r', more)))).toMatch(expected);
+  });
+
+  it('knows a suite that was given as rows', async () => {
+    const message = await failure(await readFile(SUITE, 'utf8'));
+    expect(message).toMatch(/^standard input: these look like a labelled suite .*: add --suite$/);
+  });
+
+  it('knows rows that were given as a suite', async () => {
+    const message = await failure(lines(goalRow('a'), goalRow('b')), ['--suite', '-']);
+    expect(message).toMatch(/^standard input: these look like rows to score .*: leave out --suite$/);
   });
 
   it('shows the first faults only and counts the rest', async () => {
@@ -262,7 +307,23 @@ describe('score --judge-dir', () => {
     }
     const last = await runCommand(score, args, { stdin });
     expect(parse(last.stdout)).toMatchObject([{ kind: 'scored', value: 1 }]);
-    expect(last.stderr).toBe('');
+    expect(last.stderr).toBe('1 row: 1 scored, 0 not applicable, 0 failed\n');
+  });
+});
+
+describe('the help', () => {
+  const examples = score.help.split('\n').filter((line) => line.startsWith('{'));
+
+  it('has a row that can be pasted as it is', async () => {
+    await using endpoint = await openJudge(() => ({ topics: [] }));
+    const { stdout } = await runCommand(score, [], { stdin: examples[0] ?? '', env: envOf(endpoint.baseUrl) });
+    expect(parse(stdout)).toMatchObject([{ id: '1', metric: 'topic_adherence', kind: 'not_applicable' }]);
+  });
+
+  it('has a labelled conversation that can be pasted as it is', async () => {
+    const args = ['--suite', '-', '--judge-dir', directory, '--json'];
+    const { stdout } = await runCommand(score, args, { stdin: examples[1] ?? '' });
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 1 });
   });
 });
 
@@ -385,6 +446,37 @@ describe('score --suite', () => {
       goal: { n: 3, failed: [{ id: 'k3', errorType: 'unavailable' }] },
       topicRows: { n: 3, failed: [{ id: 'k3', errorType: 'unavailable' }] },
     });
+  });
+
+  it('gives no interval to the κ of a judge that always says the same', async () => {
+    await using endpoint = await openJudge(({ schema }) => {
+      if (schema === 'goal_and_end_state') return { user_goal: 'something', end_state: 'as told' };
+      return schema === 'outcome_comparison' ? { reason: 'Always.', verdict: '1' } : { topics: [] };
+    });
+    const run = (...more: string[]) =>
+      runCommand(score, ['--suite', SUITE, ...more], { env: envOf(endpoint.baseUrl) }).then(({ stdout }) => stdout);
+    expect((await run()).match(/Cohen's κ .*/g)).toEqual([
+      "Cohen's κ            0.00, no interval",
+      "Cohen's κ            0.00, no interval",
+    ]);
+    expect(JSON.parse(await run('--json'))).toMatchObject({ goal: { kappa: { value: 0, interval: null } } });
+  });
+
+  it('says of a file judge where its answers are, and how many it was asked for', async () => {
+    const { stdout, stderr } = await runCommand(score, ['--suite', SUITE, '--judge-dir', directory]);
+    expect(stdout.split('\n')[0]).toBe(
+      `4 labelled conversations before the answers in ${directory}, 8 questions. Intervals are 95 %.`,
+    );
+    expect(stderr).toContain('8 judgements had no answer');
+  });
+
+  it('refuses an id that comes twice, naming both lines', async () => {
+    const suite = await readFile(SUITE, 'utf8');
+    const [first = ''] = suite.split('\n');
+    const run = runCommand(score, ['--suite', '-', '--judge-dir', directory], {
+      stdin: `${suite.trimEnd()}\n${first}`,
+    });
+    await expect(run).rejects.toThrow('line 5: id: "k1" is the id of line 1 too');
   });
 
   it('refuses a suite with a fault by line and field', async () => {

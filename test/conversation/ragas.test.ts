@@ -138,6 +138,10 @@ describe('fromRagasMessages', () => {
 
   it.each<[JsonValue, string]>([
     [{ type: 'bot', content: 'x' }, 'messages[1].type: given "bot", expected human, ai or tool'],
+    [
+      { type: 'human', text: 'x' },
+      'messages[1].text: given "x", expected it under "content": the Ragas form has "type" and "content", our form "role" and "text"',
+    ],
     [{ type: 'human' }, 'messages[1].content: given nothing, expected a string'],
     [{ type: 'ai', content: '', tool_calls: 'x' }, 'messages[1].tool_calls: given "x", expected a list'],
     [

@@ -54,7 +54,19 @@ describe('readMessages', () => {
       'messages[0].role: given "bot", expected system, developer, user, assistant or tool',
     ],
     [[{ text: 'x' }], 'messages[0].role: given nothing, expected'],
-    [[{ role: 'user', content: 'x' }], 'messages[0].text: given nothing, expected a string'],
+    [[{ role: 'user' }], 'messages[0].text: given nothing, expected a string'],
+    [
+      [{ role: 'user', content: 'x' }],
+      'messages[0].content: given "x", expected it under "text": our form has "role" and "text", the Ragas form "type" and "content"',
+    ],
+    [
+      [{ role: 'assistant', content: null, tool_calls: [{ name: 'a' }] }],
+      'messages[0].tool_calls: given a list of 1, expected it under "toolCalls"',
+    ],
+    [
+      [{ role: 'tool', text: 'x', tool_call_id: 'c' }],
+      'messages[0].tool_call_id: given "c", expected it under "toolCallId"',
+    ],
     [[{ role: 'assistant' }], 'messages[0].text: given nothing, expected a string'],
     [[{ role: 'tool', text: 'x' }], 'messages[0].toolCallId: given nothing, expected a string'],
     [
@@ -66,6 +78,11 @@ describe('readMessages', () => {
   ])('says where %j is wrong', (value, message) => {
     expect(() => readMessages(value)).toThrow(MessageFormatError);
     expect(() => readMessages(value)).toThrow(message);
+  });
+
+  it('leaves alone what another tool adds beside our members', () => {
+    const message = { role: 'assistant', text: 'Hi.', content: 'Hi.', tool_calls: [] };
+    expect(readMessages([message])).toMatchObject([{ text: 'Hi.', toolCalls: [] }]);
   });
 
   it('names the list as its caller does', () => {

@@ -1,3 +1,4 @@
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
@@ -123,6 +124,22 @@ describe('a failure that will not pass', () => {
     expect(error.message).toBe(
       'berth: the judge endpoint answered 404 (model_not_found): check judge.model and judge.base_url',
     );
+  });
+
+  it.each([
+    ['', ', which usually ends in /v1 and here does not'],
+    ['/openai', ', which usually ends in /v1 and here does not'],
+    ['/v1', ''],
+    ['/v1/', ''],
+    ['/v1beta/openai', ''],
+  ])('says of an address with the path %j that the version is missing only when it is', async (path, hint) => {
+    await using server = createHttpServer((_, response) => void response.writeHead(404).end());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    await using bench = await setUp({}, { baseUrl: `http://127.0.0.1:${port}${path}` });
+    const error = await bench.fail();
+    expect(error.message).toBe(`berth: the judge endpoint answered 404: check judge.model and judge.base_url${hint}`);
   });
 
   it('shows neither the key nor the conversation, even when the endpoint repeats them', async () => {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cohenKappa, measureAgreement, recognised, type LabelPair } from '../../src/statistics/agreement.ts';
 
@@ -71,6 +72,62 @@ describe("Cohen's κ", () => {
     expect(few.interval?.[0]).toBeCloseTo((0.6756 - 0.5) / 0.5, 3);
     expect(few.interval?.[1]).toBe(1);
     expect(many.interval?.[0]).toBeGreaterThan(few.interval?.[0] ?? 1);
+  });
+
+  it.each([
+    [
+      'the judge gives one label throughout',
+      [
+        [0, 4],
+        [0, 9],
+      ],
+      0,
+    ],
+    [
+      'only one label was given to compare with',
+      [
+        [5, 2],
+        [0, 0],
+      ],
+      0,
+    ],
+    [
+      'each side gives one label, and not the same',
+      [
+        [0, 4],
+        [0, 0],
+      ],
+      0,
+    ],
+    [
+      'one of three labels is all that a judge gives',
+      [
+        [0, 0, 3],
+        [0, 0, 4],
+        [0, 0, 9],
+      ],
+      0,
+    ],
+    [
+      'both disagree throughout',
+      [
+        [0, 5],
+        [5, 0],
+      ],
+      -1,
+    ],
+  ])('has no interval where its variance says nothing: %s', (_, table, value) => {
+    expect(cohenKappa(pairsOf(table))).toEqual({ value, interval: null });
+  });
+
+  it('never has an interval without width', () => {
+    const label = fc.constantFrom('0', '1', 'not_applicable');
+    fc.assert(
+      fc.property(fc.array(fc.record({ labelled: label, judged: label }), { maxLength: 40 }), (pairs) => {
+        const { interval } = cohenKappa(pairs);
+        expect(interval === null || interval[1] - interval[0] > 1e-3).toBe(true);
+      }),
+    );
   });
 
   it('is not defined without items or when nobody ever differs from one label', () => {
