@@ -10,6 +10,7 @@ import {
 } from './conversation.ts';
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from './message.ts';
 import { UNKNOWN_TOOL } from '../agui/held-message.ts';
+import { isDerivedId } from '../agui/wire-message.ts';
 import { Branch } from './branch.ts';
 
 /**
@@ -57,7 +58,13 @@ function withOutput(history: readonly Message[], exchange: Exchange): readonly M
   const branch = new Branch(history);
   const answeredBefore = resultIds(history);
   const inputIds = new Set(exchange.input.map((message) => message.id));
+  const heldIds = renamedBySnapshot(history, exchange);
   for (const message of exchange.output) {
+    const heldId = heldIds.get(message.id);
+    if (heldId !== undefined) {
+      branch.place({ ...message, id: heldId }, { supersedes: true, replacesResult: true });
+      continue;
+    }
     branch.place(message, {
       // With the message's beginning at hand the collector has merged it already.
       supersedes: inputIds.has(message.id),
@@ -103,11 +110,17 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
   const newUserTurn = claimed.some(({ role }, at) => role === 'user' && aligned[at] === -1);
   const known = new Set(aligned.filter((at) => at >= 0));
 
+  const edited = editedAt(held, claimed, aligned);
   // Instructions say nothing about how much of the dialogue a client holds: some send them with each new message.
   const last = Math.max(-1, ...[...known].filter((at) => isDialogue(held[at])));
-  const tail = held.slice(last + 1);
-  const forked = last >= 0 && !exchange.resumes && tail.some((message) => !isUnsent(message)) && !sendsUserTurnsOnly();
-  const kept = forked ? held.slice(0, last + 1) : held;
+  const stopsEarly =
+    last >= 0 &&
+    !exchange.resumes &&
+    held.slice(last + 1).some((message) => !isUnsent(message)) &&
+    !sendsUserTurnsOnly();
+  const cutAt = edited ?? (stopsEarly ? last + 1 : held.length);
+  const forked = cutAt < held.length;
+  const kept = held.slice(0, cutAt);
 
   const { messages, appended } = interleave(kept, claimed, aligned);
   const branch = new Branch(messages);
@@ -120,7 +133,7 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
   return {
     kind: forked ? 'forked' : deltaHistory ? 'delta' : 'appended',
     messages: branch.toArray(),
-    cut: forked ? tail : [],
+    cut: held.slice(cutAt),
     newUserTurn,
   };
 
@@ -132,6 +145,24 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
       held.every((message, at) => message.role !== 'user' || known.has(at))
     );
   }
+}
+
+/**
+ * Where the history was cut by an edit: the held user message whose id the request sends with other words, if it sends
+ * nothing of what came after. Undefined when there is none.
+ */
+function editedAt(
+  held: readonly Message[],
+  claimed: readonly Message[],
+  aligned: readonly number[],
+): number | undefined {
+  const lastKnown = aligned.findLastIndex((at) => at >= 0);
+  for (const [at, message] of claimed.entries()) {
+    if (message.role !== 'user' || aligned[at] !== -1 || at < lastKnown || isDerivedId(message.id)) continue;
+    const edited = held.findIndex(({ role, id }) => role === 'user' && id === message.id);
+    if (edited >= 0 && edited > (aligned[lastKnown] ?? -1)) return edited;
+  }
+  return undefined;
 }
 
 /**
@@ -239,6 +270,21 @@ function runOf(exchange: Exchange): ConversationRun {
     trace: exchange.trace,
     partlySeen: exchange.findings.some(({ code }) => code === 'truncated_tap' || code === 'undecodable'),
   };
+}
+
+/**
+ * A snapshot often lists the whole transcript under ids of its own. Its messages that are held already, by their calls or
+ * by their words beside an aligned neighbour, are found here: new id → held id.
+ */
+function renamedBySnapshot(history: readonly Message[], exchange: Exchange): ReadonlyMap<string, string> {
+  if (!exchange.eventCounts['MESSAGES_SNAPSHOT']) return new Map();
+  const aligned = alignHistory(history, exchange.messages);
+  return new Map(
+    exchange.messages.flatMap((message, at) => {
+      const held = history[aligned[at] ?? -1];
+      return held && held.id !== message.id ? [[message.id, held.id] as const] : [];
+    }),
+  );
 }
 
 const resultIds = (messages: readonly Message[]) =>

@@ -93,6 +93,18 @@ describe('forks', () => {
     expect(conversation.superseded).toEqual([[a1]]);
   });
 
+  it('takes the first message of a held id with other words for an edit of it', () => {
+    const edited = user('u1', 'When is low water?');
+    const { ids, kinds, conversation } = merged(
+      turn([u1], [a1]),
+      turn([u1, a1, u2], [a2]),
+      turn([edited], [assistant('a3', 'At 08:10.')]),
+    );
+    expect(ids).toEqual(['u1', 'a3']);
+    expect(kinds.at(-1)).toBe('forked');
+    expect(conversation.superseded).toEqual([[u1, a1, u2, a2]]);
+  });
+
   it('takes a user message of a held id with other words for an edit', () => {
     const edited = user('u2', 'And the day after?');
     const { ids, conversation } = merged(
@@ -125,6 +137,37 @@ describe('new messages in front of known ones', () => {
       turn([u2, a2, u1, a1, user('u3', 'Thanks')], []),
     );
     expect(ids).toEqual(['u1', 'a1', 'u2', 'a2', 'u3']);
+  });
+});
+
+describe('snapshots that list the transcript under ids of their own', () => {
+  const withSnapshot = { eventCounts: { MESSAGES_SNAPSHOT: 1 } };
+  const [h1, h2, h3] = [user('h1', u1.text), assistant('h2', a1.text), user('h3', u2.text)];
+  const said = assistant('s2', a2.text);
+
+  it('do not double the turn that they rename', () => {
+    const run = turn([u1, a1, u2], [h3, said], { ...withSnapshot, messages: [u1, a1, h3, said] });
+    expect(merged(turn([u1], [a1]), run).ids).toEqual(['u1', 'a1', 'u2', 's2']);
+  });
+
+  it.each([
+    ['a full history', [u1, a1, u2]],
+    ['the new message only', [u2]],
+  ])('do not double a transcript that they rename as a whole, after %s', (_, input) => {
+    const run = turn(input, [h1, h2, h3, said], { ...withSnapshot, messages: [h1, h2, h3, said] });
+    const { ids, conversation } = merged(turn([u1], [a1]), run);
+    expect(ids).toEqual(['u1', 'a1', 'u2', 's2']);
+
+    const adopted = turn([h1, h2, h3, said, user('u3', 'Thanks')], []);
+    expect(mergeExchange(conversation, adopted).conversation.messages.map(({ id }) => id)).toEqual([...ids, 'u3']);
+  });
+
+  it('do not double a call and its result', () => {
+    const asks = assistant('a1', '', [call('c1')]);
+    const answered = result('r1', 'c1', '14:20');
+    const renamed = [user('h1', u1.text), { ...asks, id: 'h2' }, { ...answered, id: 'h3' }, user('h4', u2.text), said];
+    const run = turn([u1, asks, answered, u2], renamed, { ...withSnapshot, messages: renamed });
+    expect(merged(turn([u1], [asks, answered]), run).ids).toEqual(['u1', 'a1', 'r1', 'u2', 's2']);
   });
 });
 
