@@ -278,9 +278,18 @@ function runOf(exchange: Exchange): ConversationRun {
  */
 function renamedBySnapshot(history: readonly Message[], exchange: Exchange): ReadonlyMap<string, string> {
   if (!exchange.eventCounts['MESSAGES_SNAPSHOT']) return new Map();
-  const aligned = alignHistory(history, exchange.messages);
+  // It begins where the thread does, or where this request does.
+  const asked = history.findIndex(({ id }) => id === exchange.input[0]?.id);
+  const [best] = [0, Math.max(0, asked)]
+    .map((start) => renamings(history.slice(start), exchange.messages))
+    .toSorted((one, other) => other.size - one.size);
+  return best ?? new Map();
+}
+
+function renamings(history: readonly Message[], messages: readonly Message[]): ReadonlyMap<string, string> {
+  const aligned = alignHistory(history, messages);
   return new Map(
-    exchange.messages.flatMap((message, at) => {
+    messages.flatMap((message, at) => {
       const held = history[aligned[at] ?? -1];
       return held && held.id !== message.id ? [[message.id, held.id] as const] : [];
     }),

@@ -162,6 +162,11 @@ describe('snapshots that list the transcript under ids of their own', () => {
     expect(mergeExchange(conversation, adopted).conversation.messages.map(({ id }) => id)).toEqual([...ids, 'u3']);
   });
 
+  it('do not double the turn of a request that carries the new message only', () => {
+    const run = turn([u2], [h3, said], { ...withSnapshot, messages: [h3, said] });
+    expect(merged(turn([u1], [a1]), run).ids).toEqual(['u1', 'a1', 'u2', 's2']);
+  });
+
   it('do not double a call and its result', () => {
     const asks = assistant('a1', '', [call('c1')]);
     const answered = result('r1', 'c1', '14:20');
