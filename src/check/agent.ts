@@ -12,12 +12,8 @@ export async function checkAgent(agent: { name: string; url: string }, options: 
   switch (reached.kind) {
     case 'answered':
       return { item, status: 'ok', detail: `${agent.url} answers (status ${reached.status} to a GET).` };
-    case 'blocked_port':
-      return {
-        item,
-        status: 'skipped',
-        detail: `${agent.url} has a port that this check cannot connect to; the proxy can.`,
-      };
+    case 'connected':
+      return { item, status: 'ok', detail: `${agent.url} accepts connections.` };
     case 'unreachable': {
       const remedy = 'Start the agent, or correct its url (AGENT_URL for a single agent).';
       return { item, status: 'failed', detail: `${agent.url} ${reached.why}.`, remedy };

@@ -27,9 +27,7 @@ export async function checkExporter(env: Environment, options: ReachOptions): Pr
   }
   const headers = { 'content-type': 'application/json', ...exporterHeaders(env) };
   const reached = await reach(url, { method: 'POST', headers, body: '{"resourceSpans":[]}' }, options);
-  if (reached.kind === 'blocked_port') {
-    return { item, status: 'skipped', detail: `${shown} has a port that this check cannot connect to.` };
-  }
+  if (reached.kind === 'connected') return { item, status: 'ok', detail: `${shown} accepts connections.` };
   if (reached.kind === 'unreachable') {
     const detail = `${shown} ${reached.why}.`;
     const remedy = 'Start a collector or correct the endpoint; until then spans are lost, and metrics are not.';

@@ -61,18 +61,13 @@ export async function checkJudge(config: JudgeConfig, signal: AbortSignal): Prom
     case 'not_applicable':
       return {
         item,
-        status: 'failed',
-        detail: `${config.model} saw no goal in a plain request. ${cost}`,
-        remedy: TOO_WEAK,
+        status: 'ok',
+        detail: `${config.model} answers, but saw no goal in a plain request. ${TOO_WEAK} ${cost}`,
       };
     case 'scored':
       if (verdict.value !== 1) {
-        return {
-          item,
-          status: 'failed',
-          detail: `${config.model} got a plain case wrong: ${verdict.reason} ${cost}`,
-          remedy: TOO_WEAK,
-        };
+        const wrong = `${config.model} answers, but got a plain case wrong: ${verdict.reason}`;
+        return { item, status: 'ok', detail: `${wrong} ${TOO_WEAK} ${cost}` };
       }
       return { item, status: 'ok', detail: `${config.model} at ${config.baseUrl} judges. ${cost}` };
   }
@@ -92,7 +87,7 @@ async function judgePlainCase(
   }
 }
 
-const TOO_WEAK = 'Its scores would mean little: choose a stronger model.';
+const TOO_WEAK = 'Its scores would mean little: try a stronger model, and score --suite.';
 
 function describeCalls(calls: readonly JudgeCall[]): string {
   const answered = calls.filter(({ outcome }) => outcome === 'success');

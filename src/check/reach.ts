@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { errorCode } from '../lib/error-code.ts';
 
 /** How an attempt to reach a server over HTTP ended. */
@@ -5,8 +7,8 @@ export type Reached =
   | { readonly kind: 'answered'; readonly status: number }
   /** `why` goes on after "it" or an address: "refused the connection". */
   | { readonly kind: 'unreachable'; readonly why: string }
-  /** Node's `fetch` does not connect to some ports at all (the Fetch standard's port blocking); the proxy does. */
-  | { readonly kind: 'blocked_port' };
+  /** A connection stands, and nothing was asked over it. */
+  | { readonly kind: 'connected' };
 
 export interface ReachOptions {
   readonly timeoutMs: number;
@@ -38,8 +40,22 @@ export async function reach(url: string, init: RequestInit, { timeoutMs, signal 
     signal.throwIfAborted();
     if (deadline.aborted) return { kind: 'unreachable', why: `did not answer within ${timeoutMs / 1000} s` };
     const cause = error instanceof Error ? error.cause : undefined;
-    if (cause instanceof Error && cause.message === 'bad port') return { kind: 'blocked_port' };
+    // Node's `fetch` leaves some ports out (the Fetch standard's port blocking); the proxy does not.
+    if (cause instanceof Error && cause.message === 'bad port') return connectTo(new URL(url), deadline, signal);
     return { kind: 'unreachable', why: explain(codeOf(cause)) };
+  }
+}
+
+async function connectTo({ hostname, port }: URL, deadline: AbortSignal, signal: AbortSignal): Promise<Reached> {
+  const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.any([signal, deadline]) });
+    return { kind: 'connected' };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { kind: 'unreachable', why: deadline.aborted ? 'did not answer in time' : explain(codeOf(error)) };
+  } finally {
+    socket.destroy();
   }
 }
 

@@ -72,7 +72,8 @@ const toRagasCall = ({ name, args }: ToolCall): RagasToolCall => ({
 export function fromRagasMessages(rows: JsonArray, path: string): Message[] {
   const messages: Message[] = [];
   const callIds: string[] = [];
-  let answers = 0;
+  const answered = new Set<string>();
+  let sinceUser = 0;
   for (const [index, value] of rows.entries()) {
     const at = `${path}[${index}]`;
     const row = objectAt(value, at);
@@ -82,6 +83,7 @@ export function fromRagasMessages(rows: JsonArray, path: string): Message[] {
     switch (row.type) {
       case 'human':
         messages.push({ role: 'user', id, text: readText() });
+        sinceUser = callIds.length;
         break;
       case 'ai': {
         const toolCalls = arrayAt(row.tool_calls, `${at}.tool_calls`).map((call, place): ToolCall => {
@@ -93,16 +95,17 @@ export function fromRagasMessages(rows: JsonArray, path: string): Message[] {
         break;
       }
       case 'tool': {
-        const toolCallId = callIds[answers];
-        if (toolCallId !== undefined) answers += 1;
-        messages.push({ role: 'tool', id, text: readText(), toolCallId: toolCallId ?? `call-of-${id}` });
+        // In order; but a call that the user has spoken after is the answer's own only if there is none since.
+        const open = (callId: string): boolean => !answered.has(callId);
+        const toolCallId = callIds.slice(sinceUser).find(open) ?? callIds.find(open) ?? `call-of-${id}`;
+        answered.add(toolCallId);
+        messages.push({ role: 'tool', id, text: readText(), toolCallId });
         break;
       }
       default:
         throw unexpected(`${at}.type`, row.type, 'human, ai or tool');
     }
   }
-  const answered = new Set(callIds.slice(0, answers));
   return messages.map((message) => markAnswered(message, answered));
 }
 

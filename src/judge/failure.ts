@@ -35,7 +35,10 @@ export interface Failure {
 }
 
 /** Statuses with which endpoints refuse what a request asks for, rather than who asks. */
-const REFUSES_REQUEST = new Set([400, 404, 413, 422]);
+const REFUSES_REQUEST = new Set([400, 404, 413, 415, 422, 500, 501]);
+
+/** Those among them with which a format may be refused without a word about it. */
+const MAY_REFUSE_FORMAT = new Set([400, 415, 422, 501]);
 
 const TOO_LONG =
   /context[ _-]?(?:length|window|size)|prompt is too long|input is too long|too many (?:input )?tokens|maximum (?:number of )?tokens|token count/i;
@@ -54,6 +57,8 @@ interface Asked {
   readonly baseUrl: string;
   readonly format: ReplyFormat;
   readonly messages: readonly JudgeMessage[];
+  /** One request decides: it is sent again for a plain refusal of its format and for nothing else. */
+  readonly once: boolean;
 }
 
 export function classify(failed: FailedRequest, asked: Asked): Failure {
@@ -103,6 +108,11 @@ function classifyStatus(failed: FailedRequest & { kind: 'status' }, asked: Asked
       };
     case undefined:
       break;
+  }
+  if (MAY_REFUSE_FORMAT.has(status) && failed.param === undefined && !asked.once) {
+    // Once a format was accepted this is no reason to leave it: then the question fails.
+    const message = `${said}: it does not take this request; check judge.model`;
+    return { type: 'unavailable', next: 'step_down', message };
   }
   switch (status) {
     case 401:

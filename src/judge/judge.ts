@@ -52,7 +52,7 @@ export interface JudgeRequest<T> {
   readonly messages: readonly JudgeMessage[];
   /** Checks that the schema cannot express; a problem is put to the judge once more, then fails the judgement. */
   readonly check?: (value: T) => ReplyProblem | undefined;
-  /** False: a reply that does not fit fails at once, without a repair attempt. Default true. */
+  /** False: one request decides. There is no repair attempt for a reply that does not fit, no retry of one that failed. */
   readonly repair?: boolean;
   /** Reads replies in place of `schema`, when more than `schema` asks for is to be accepted. */
   readonly read?: z.ZodType<T>;

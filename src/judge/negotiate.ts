@@ -14,7 +14,7 @@ export interface Negotiation {
   format(): ReplyFormat;
   /** The endpoint answered a question put in `format`: from the first of these on, that is the format. */
   accepted(format: ReplyFormat): void;
-  /** The endpoint refused `format`. False when there is nothing else to try. */
+  /** The endpoint refused `format`. False when there is nothing else to try; the next question then begins anew. */
   rejected(format: ReplyFormat): boolean;
 }
 
@@ -51,9 +51,9 @@ export function createNegotiation(): Negotiation {
     rejected(refused) {
       // As above: what is tried next is then the format of the present.
       if (refused !== format()) return true;
-      if (known || position + 1 >= REPLY_FORMATS.length) return false;
-      position += 1;
-      return true;
+      if (known) return false;
+      position = (position + 1) % REPLY_FORMATS.length;
+      return position > 0;
     },
   };
 }

@@ -63,7 +63,8 @@ export async function putQuestion<T>(
       const { failure, format } = sent;
       if (failure.next === 'step_down' && negotiation.rejected(format)) continue;
       if (failure.next === 'pause') circuit.open(failure);
-      if (failure.next !== 'retry' || retried >= retries) throw toError(failure);
+      const retriesLeft = request.repair === false ? 0 : retries - retried;
+      if (failure.next !== 'retry' || retriesLeft <= 0) throw toError(failure);
       const delayMs = retryDelayMs(retried, failure.retryAfterMs, random);
       if (delayMs === undefined) throw toError(failure);
       retried += 1;
@@ -82,7 +83,12 @@ export async function putQuestion<T>(
       onCall?.({ schemaName, outcome, model, ...provenance(source), format, startedAt, endedAt });
 
     if (reply.kind !== 'completion') {
-      const failure = classify(reply, { baseUrl, format, messages: question.messages });
+      const failure = classify(reply, {
+        baseUrl,
+        format,
+        messages: question.messages,
+        once: request.repair === false,
+      });
       report(failure.type);
       return { kind: 'failed', failure, format };
     }

@@ -47,7 +47,7 @@ interface FoundTopic extends TopicOutcome {
 const params = z
   .strictObject({
     reference_topics: z.array(z.string().min(1)).min(1),
-    mode: z.string().default('f1'),
+    mode: z.unknown().default('f1'),
     threshold: z.number().min(0).max(1).default(0.8),
     compat: z.literal('ragas').optional(),
   })

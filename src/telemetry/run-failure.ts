@@ -19,7 +19,10 @@ export function failureOf(end: RequestEnd, exchange: Exchange | undefined): RunF
   // The sidecar's own end cuts streams too: `shutting_down`, which is no more the agent's failure than the client's leaving.
   if (end.transport === 'client_aborted') return { type: end.errorCode ?? 'client_disconnect' };
   if (end.errorCode !== undefined) {
-    return { type: end.errorCode, description: `the sidecar ended the request: ${end.errorCode}` };
+    return {
+      type: end.errorCode,
+      description: `the request ended without the agent's own answer, or before the end of it: ${end.errorCode}`,
+    };
   }
   if (end.transport === 'upstream_error') {
     return { type: 'upstream_reset', description: 'the agent broke off its response' };

@@ -122,6 +122,21 @@ describe('fromRagasMessages', () => {
     ]);
   });
 
+  it('gives a result to a call made since the user spoke, if there is one', () => {
+    const ask = (name: string) => ({ type: 'ai', content: '', tool_calls: [{ name, args: {} }] });
+    const messages = fromRagasMessages(
+      [ask('first'), { type: 'human', content: 'Well?' }, ask('second'), { type: 'tool', content: 'done' }],
+      'messages',
+    );
+    const states = messages.flatMap((message) =>
+      message.role === 'assistant' ? message.toolCalls.map(({ name, state }) => [name, state]) : [],
+    );
+    expect(states).toEqual([
+      ['first', 'complete'],
+      ['second', 'answered'],
+    ]);
+  });
+
   it('keeps a result that answers no call', () => {
     expect(read({ type: 'tool', content: 'x' })).toMatchObject([{ role: 'tool', text: 'x' }]);
   });

@@ -95,7 +95,7 @@ describe('a failure that may pass', () => {
 
 describe('a failure that will not pass', () => {
   it.each([
-    [400, { message: 'temperature is out of range', code: 'invalid_value' }, 'unavailable'],
+    [400, { message: 'temperature is out of range', code: 'invalid_value', param: 'temperature' }, 'unavailable'],
     [401, { message: 'no' }, 'unauthorized'],
     [402, { message: 'no' }, 'unavailable'],
     [403, { message: 'no' }, 'unauthorized'],

@@ -65,7 +65,7 @@ describe('the reply format', () => {
   it('does not keep others waiting for a question that failed', async () => {
     let served = 0;
     await using bench = await setUp({
-      scripts: { berth: () => (++served === 1 ? { status: 422, error: { message: 'no' } } : { value: FREE }) },
+      scripts: { berth: () => (++served === 1 ? { status: 413 } : { value: FREE }) },
     });
     const settled = await Promise.allSettled([bench.ask(), bench.ask(), bench.ask()]);
     expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
@@ -112,7 +112,7 @@ describe('the reply format', () => {
   });
 
   it.each([
-    ['another parameter', 400, { message: "Unsupported parameter: 'temperature'" }],
+    ['another parameter', 400, { message: "Unsupported parameter: 'temperature'", param: 'temperature' }],
     ['a model that is not there', 404, { message: 'The model `keeper-1` does not exist', code: 'model_not_found' }],
     [
       'the length, though it speaks of functions',
@@ -151,6 +151,43 @@ describe('the reply format', () => {
     expect(formats(bench).at(-1)).toBe(refused === 'tool' ? 'json' : 'tool');
   });
 
+  it.each([
+    [400, { message: 'unsupported' }],
+    [400, {}],
+    [415, { message: 'no' }],
+    [422, { message: 'Extra inputs are not permitted' }],
+    [501, { message: 'no' }],
+    [500, { message: 'response_format json_schema is not supported' }],
+  ])('steps down when the endpoint does not say what it refuses: %i %o', async (status, error) => {
+    await using bench = await setUp({
+      scripts: { berth: ({ format }) => (format === 'json' ? { value: FREE } : { status, error }) },
+      refuses: status === 500 ? ['tool'] : [],
+    });
+    await expect(bench.ask()).resolves.toEqual(FREE);
+    await expect(bench.ask()).resolves.toEqual(FREE);
+    expect(formats(bench)).toEqual(['json_schema', 'tool', 'json', 'json']);
+  });
+
+  it('begins anew with the next question when no format was taken', async () => {
+    let refuses = true;
+    await using bench = await setUp({ scripts: { berth: () => (refuses ? { status: 400 } : { value: FREE }) } });
+    await bench.fail();
+    refuses = false;
+    await expect(bench.ask()).resolves.toEqual(FREE);
+    expect(formats(bench)).toEqual(['json_schema', 'tool', 'json', 'json_schema']);
+  });
+
+  it('asks no second time for a question that has one request, unless its format was refused in words', async () => {
+    await using vague = await setUp({ scripts: { berth: () => ({ status: 400 }) } });
+    await vague.fail({ ...question, repair: false });
+    expect(formats(vague)).toEqual(['json_schema']);
+    await using failing = await setUp({ scripts: { berth: () => ({ status: 503 }) } });
+    await failing.fail({ ...question, repair: false });
+    expect(failing.server.requests).toHaveLength(1);
+    await using plain = await setUp({ scripts: { berth: FREE }, refuses: ['json_schema'] });
+    await expect(plain.ask({ ...question, repair: false })).resolves.toEqual(FREE);
+  });
+
   it('stays when the error names another part of the request, whatever it says of it', async () => {
     const error = { message: 'Invalid schema: response_format cannot be read', param: 'messages' };
     await using bench = await setUp({ scripts: { berth: () => ({ status: 400, error }) } });
@@ -171,13 +208,14 @@ describe('the reply format', () => {
     ])('%s is read by its own words alone', async (_, message) => {
       await using bench = await setUp({ scripts: { berth: () => ({ status: 400, error: { message } }) } });
       await expect(bench.fail(asked)).resolves.toMatchObject({ type: 'unavailable' });
-      expect(formats(bench)).toEqual(['json_schema']);
+      // Read for what it says itself, it says nothing; so it may be about the format.
+      expect(formats(bench)).toEqual(['json_schema', 'tool', 'json']);
     });
 
     it.each([
       [`flagged by our moderation: ${content}`, 'refused', 1],
       [`maximum context length is 10: ${content}`, 'context_too_long', 1],
-      [`json_schema is not supported: ${content}`, 'unavailable', 2],
+      [`json_schema is not supported: ${content}`, 'unavailable', 3],
     ])('still says what it says: %s', async (message, type, requests) => {
       await using bench = await setUp({
         scripts: {
