@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Capture } from './agui/capture.ts';
 import type { Exchange } from './agui/exchange.ts';
-import { exchangeKind, readRunHead, type RunHead } from './agui/input.ts';
+import { exchangeKind, readRunHead, readThreadId, type RunHead, unreadRequest } from './agui/input.ts';
 import { type ReadBounds, readCapture } from './agui/read-capture.ts';
 import type { ThreadKey } from './conversation/conversation.ts';
 import type { MergeKind } from './conversation/merge-runs.ts';
@@ -21,7 +21,7 @@ export interface ObserverOptions {
   readonly bounds: ReadBounds;
   /**
    * Share of threads that are read, in [0, 1]: of each, all runs or none, since a conversation with gaps cannot be told
-   * from a whole one. Below 1 a request is left out when it names no thread that could be found in it.
+   * from a whole one. Below 1 an exchange is left out when neither request nor stream names a thread.
    */
   readonly share: number;
   readonly log: Pick<Logger, 'error'>;
@@ -87,11 +87,13 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
     const key = await begun;
     if (key) await attempt(request, 'the end of a run could not be stored', () => store.runEnded(key));
     if (!exchange) {
-      // Nothing was copied, neither of the request nor of the stream, or reading it failed: nobody can tell whose run it was.
-      const isLost = capture && (!read || (capture.truncated && request.method === 'POST'));
+      // A run, since it was answered, of which nothing was copied that names its thread; or one that could not be read.
+      const mayBeRun = request.method === 'POST' && (end.status ?? 0) < 400;
+      const isLost = capture && mayBeRun && (!read || capture.truncated);
       if (isLost) await store.runMissed(request.agent);
       return;
     }
+    if (share < 1 && !isInShare(request, exchange.threadId)) return;
     const isReplay = exchange.kind === 'run' && (await append(exchange)) === 'replayed';
     prometheus.recordExchange(isReplay ? { ...exchange, kind: 'replay' } : exchange);
   }
@@ -121,7 +123,8 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
           head = readHead(request, body);
           begun = track(attempt(request, 'the beginning of a run could not be stored', () => begin(request, head)));
         },
-        ...(share < 1 && { wantsCopy: () => isInShare(request, head?.threadId ?? '') }),
+        // A thread that cannot be told yet may show in the stream.
+        ...(share < 1 && { wantsCopy: () => !head?.threadId || isInShare(request, head.threadId) }),
         streaming() {
           void track(
             attempt(request, 'a sign of life could not be stored', async () => {
@@ -150,8 +153,16 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
 /** What was copied is read even while the sidecar stops. */
 const NEVER = new AbortController().signal;
 
-/** A body under a Content-Encoding, which AG-UI clients do not send, is not looked into before its exchange is read. */
+/**
+ * A body under a Content-Encoding, which AG-UI clients do not send, is not looked into before its exchange is read. One that
+ * was over a bound is here by its beginning.
+ */
 function readHead({ headers }: ProxiedRequest, body: Uint8Array): RunHead | undefined {
   const isEncoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
-  return isEncoded ? undefined : readRunHead(parseJson(Buffer.from(body).toString('utf8')));
+  if (isEncoded) return undefined;
+  const text = Buffer.from(body).toString('utf8');
+  const whole = readRunHead(parseJson(text));
+  if (whole) return whole;
+  const threadId = readThreadId(text);
+  return threadId === undefined ? undefined : unreadRequest(threadId);
 }

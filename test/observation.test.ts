@@ -187,6 +187,32 @@ describe('a thread', () => {
     expect(bench.closings.map(({ cause }) => cause)).toEqual(['open_run']);
   });
 
+  it('is known by the beginning of a request that was too large, and not taken for whole', async () => {
+    const bench = setUp();
+    const { request, ...rest } = captureOf({ request: input('t', 'r1'), pieces: [] });
+    const { body = new Uint8Array(), ...head } = request;
+    const large = { ...rest, request: { ...head, head: body.subarray(0, 40) }, truncated: true };
+    await bench.observer.observe(sampleRequest()).finished(sampleEnd(), large);
+    await pass(bench, { body: input('other', 'r1'), stream: answer('other', 'r1') });
+    bench.clock.advance(IDLE_MS);
+
+    expect(bench.closings.map(({ conversation }) => [conversation.key.threadId, isPartlySeen(conversation)])).toEqual([
+      ['t', true],
+      ['other', false],
+    ]);
+  });
+
+  it('loses nothing by a large request that was refused', async () => {
+    const bench = setUp();
+    await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    const { request, ...rest } = captureOf({ pieces: [] });
+    const refused = { ...rest, request: { contentType: request.contentType, contentEncoding: '' }, truncated: true };
+    await bench.observer.observe(sampleRequest()).finished(sampleEnd({ status: 413 }), refused);
+    bench.clock.advance(IDLE_MS);
+
+    expect(bench.closings.map(({ conversation }) => isPartlySeen(conversation))).toEqual([false]);
+  });
+
   it('is not taken for whole when a run went by of which nothing was copied', async () => {
     const bench = setUp();
     await pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
@@ -240,13 +266,33 @@ describe('a share of threads', () => {
     expect(threads.map((threadId) => wanted(0.5, threadId, { tenant: 'acme' }))).not.toEqual(chosen);
   });
 
-  it('leaves out a request whose thread is not known', () => {
-    const observe = () => setUp({ share: 0.999_999 }).observer.observe(sampleRequest());
-    expect(observe().wantsCopy?.()).toBe(false);
-    const unnamed = observe();
-    unnamed.requested?.(bytes({ messages: said('hi') }));
-    expect(unnamed.wantsCopy?.()).toBe(false);
-    expect(wanted(0.999_999, 'thread-1')).toBe(true);
+  it.each<[string, Partial<ProxiedRequest>, number | undefined]>([
+    ['a request that could not be looked into', { headers: { 'content-encoding': 'gzip' } }, undefined],
+    ['a request that is known by its beginning', {}, 30],
+  ])('holds for %s, too', async (_, request, length) => {
+    const bench = setUp({ share: 0.5 });
+    for (const threadId of threads.slice(0, 40)) {
+      const body = { ...input(threadId, 'r'), pad: 'x'.repeat(100) };
+      const observation = bench.observer.observe(sampleRequest(request));
+      observation.requested?.(bytes(body).subarray(0, length));
+      if (!observation.wantsCopy?.()) continue;
+      await observation.finished(sampleEnd(), captureOf({ request: body, pieces: [answer(threadId, 'r')] }));
+    }
+    expect(bench.exchanges.map(({ threadId }) => threadId)).toEqual(
+      threads.slice(0, 40).filter((threadId) => wanted(0.5, threadId)),
+    );
+  });
+
+  it('leaves out what names no thread', async () => {
+    const bench = setUp({ share: 0.999_999 });
+    const observation = bench.observer.observe(sampleRequest());
+    const body = { messages: said('hi') };
+    observation.requested?.(bytes(body));
+    await observation.finished(
+      sampleEnd(),
+      captureOf({ request: body, pieces: [sse({ type: 'CUSTOM', name: 'x', value: 1 })] }),
+    );
+    expect(bench.exchanges).toEqual([]);
   });
 });
 

@@ -15,6 +15,8 @@ export interface Capture {
     readonly contentEncoding: string;
     /** The whole request body; absent when it was over the tap's bound (see {@link Capture.truncated}) or empty. */
     readonly body?: Uint8Array;
+    /** The first bytes of a body that was over the tap's bound. */
+    readonly head?: Uint8Array;
   };
   /** Absent when the agent never answered. */
   readonly response?: {

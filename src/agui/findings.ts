@@ -40,3 +40,7 @@ export interface Finding {
   /** The message, tool call, run or event type concerned; empty when there is none. */
   readonly id: string;
 }
+
+/** Whether what an exchange said is known in part only. */
+export const isPartlyRead = (findings: readonly Finding[]): boolean =>
+  findings.some(({ code }) => code === 'truncated_tap' || code === 'undecodable');

@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../lib/json.ts';
 import { atOnce, type Steps } from '../lib/steps.ts';
 import type { ExchangeKind, Interrupt } from './exchange.ts';
 import { readCustomInterrupt } from './interrupts.ts';
-import { readLeniently } from './lenient.ts';
+import { readLeniently, unnoticed } from './lenient.ts';
 import { readingWireMessages, type WireMessage } from './wire-message.ts';
 
 /** What tells which run a request asks for, if any, without a look into its messages. */
@@ -29,8 +29,6 @@ export interface RunRequest extends RunHead {
   readonly interrupts: readonly Interrupt[];
 }
 
-const ignore = (): void => {};
-
 /**
  * Reads a request body as RunAgentInput, in camelCase or snake_case, nested in CopilotKit's envelope or not. Undefined
  * when it is no JSON object. The request is not the agent's work, so nothing about it becomes a finding.
@@ -41,7 +39,7 @@ export const readRunRequest = (body: JsonValue | undefined): RunRequest | undefi
 export function* readingRunRequest(body: JsonValue | undefined): Steps<RunRequest | undefined> {
   if (!isJsonObject(body)) return undefined;
   const input = openEnvelope(body);
-  const { messages } = yield* readingWireMessages(input.fields.messages, ignore);
+  const { messages } = yield* readingWireMessages(input.fields.messages, unnoticed);
   return {
     ...headOf(input),
     messages,
@@ -55,6 +53,30 @@ export function readRunHead(body: JsonValue | undefined): RunHead | undefined {
   return isJsonObject(body) ? headOf(openEnvelope(body)) : undefined;
 }
 
+const THREAD_ID = /"thread_?[iI]d"\s*:\s*("(?:[^"\\]|\\.){1,512}")/u;
+
+/**
+ * The thread that the beginning of a body names, when the whole is not there to be parsed. Clients write it first; one
+ * that is found inside a message's text would be escaped.
+ */
+export function readThreadId(head: string): string | undefined {
+  const [, quoted] = THREAD_ID.exec(head) ?? [];
+  const threadId = quoted === undefined ? undefined : parseJson(quoted);
+  return typeof threadId === 'string' && threadId !== '' ? threadId : undefined;
+}
+
+/** A request of which only the thread is known. */
+export const unreadRequest = (threadId: string): RunRequest => ({
+  threadId,
+  runId: '',
+  messages: [],
+  interrupts: [],
+  hasMessages: true,
+  resumes: false,
+  isProxiedCall: false,
+  isExplicit: true,
+});
+
 interface RunInput {
   /** The fields of RunAgentInput, in camelCase. */
   readonly fields: JsonObject;
@@ -64,8 +86,8 @@ interface RunInput {
 
 function openEnvelope(body: JsonObject): RunInput {
   return typeof body.method === 'string' && isJsonObject(body.body)
-    ? { fields: readLeniently(body.body, ignore), method: body.method }
-    : { fields: readLeniently(body, ignore) };
+    ? { fields: readLeniently(body.body, unnoticed), method: body.method }
+    : { fields: readLeniently(body, unnoticed) };
 }
 
 function headOf({ fields, method }: RunInput): RunHead {
@@ -84,7 +106,7 @@ function headOf({ fields, method }: RunInput): RunHead {
 const asObject = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
 const commandOf = ({ forwardedProps }: JsonObject): JsonObject =>
-  readLeniently(asObject(asObject(forwardedProps).command), ignore);
+  readLeniently(asObject(asObject(forwardedProps).command), unnoticed);
 
 /** The legacy resume sends the value of the `on_interrupt` event back, and with it the name of the call. */
 function answeredInterrupts(command: JsonObject): Interrupt[] {

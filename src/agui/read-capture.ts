@@ -5,7 +5,7 @@ import type { Capture, ChunkArrival } from './capture.ts';
 import { type ContentEnd, decodeContent, type Slice, SLICE_BYTES } from './decode-content.ts';
 import type { Ending, Exchange, Timing } from './exchange.ts';
 import { type Fold, type Folded, holdsEvents, openFold } from './fold.ts';
-import { exchangeKind, readingRunRequest, type RunRequest } from './input.ts';
+import { exchangeKind, readingRunRequest, readThreadId, type RunRequest, unreadRequest } from './input.ts';
 import { pacedInput } from './paced-input.ts';
 import { openStreamReader, type StreamFormat } from './read-stream.ts';
 import { sumUsage } from './usage.ts';
@@ -66,8 +66,11 @@ interface ReadRequest {
 }
 
 async function readRequest(capture: Capture, bounds: ReadBounds): Promise<ReadRequest> {
-  const { body, contentEncoding } = capture.request;
-  if (body === undefined) return { end: 'complete' };
+  const { body, head, contentEncoding } = capture.request;
+  if (body === undefined) {
+    const threadId = head && readThreadId(Buffer.from(head).toString('utf8'));
+    return threadId === undefined ? { end: 'complete' } : { request: unreadRequest(threadId), end: 'complete' };
+  }
   const pieces: Uint8Array[] = [];
   let room = bounds.maxDecodedBytes;
   const end = await decodeContent(contentEncoding, [{ bytes: body }], ({ bytes }) => {

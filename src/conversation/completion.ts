@@ -26,7 +26,7 @@ export function endsOnPendingCall(messages: readonly Message[]): boolean {
 export function isPartlySeen({ runs, mayHaveGap }: Conversation): boolean {
   const last = runs.at(-1);
   const wasRefused = last?.ending === 'http_error' && (last.status ?? 0) < 500;
-  return mayHaveGap || last?.ending === 'client_aborted' || wasRefused || runs.some((run) => run.partlySeen);
+  return mayHaveGap || last?.ending === 'client_aborted' || wasRefused;
 }
 
 export const hasUserTurn = (messages: readonly Message[]): boolean => messages.some(({ role }) => role === 'user');

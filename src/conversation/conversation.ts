@@ -31,8 +31,6 @@ export interface ConversationRun {
   readonly trace: SpanLink;
   /** HTTP status of the agent's answer; absent when it never answered. */
   readonly status?: number;
-  /** The tap gave up or could not decode: what the run said is known in part only. */
-  readonly partlySeen: boolean;
 }
 
 /** A thread's exchanges merged into one sequence of messages. */
@@ -46,7 +44,10 @@ export interface Conversation {
   readonly runs: readonly ConversationRun[];
   /** Interrupts that no later request has answered. */
   readonly openInterrupts: readonly Interrupt[];
-  /** A run of some thread of this agent went by unseen, and it may have been one of this thread. */
+  /**
+   * What some run said is known in part only, since the tap gave up or could not decode it; or a run of the agent went by
+   * unseen, and it may have been one of this thread.
+   */
   readonly mayHaveGap: boolean;
 }
 

@@ -9,6 +9,7 @@ import {
   type ThreadKey,
 } from './conversation.ts';
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from './message.ts';
+import { isPartlyRead } from '../agui/findings.ts';
 import { UNKNOWN_TOOL } from '../agui/held-message.ts';
 import { isDerivedId } from '../agui/wire-message.ts';
 import { Branch } from './branch.ts';
@@ -49,7 +50,7 @@ export function mergeExchange(held: Conversation | undefined, exchange: Exchange
           : conversation.superseded,
       runs: [...conversation.runs, runOf(exchange)].slice(-RUN_LIMIT),
       openInterrupts: openInterrupts(conversation, exchange, history.newUserTurn),
-      mayHaveGap: conversation.mayHaveGap,
+      mayHaveGap: conversation.mayHaveGap || isPartlyRead(exchange.findings),
     },
   };
 }
@@ -268,7 +269,6 @@ function runOf(exchange: Exchange): ConversationRun {
     endedAt: exchange.timing.endedAt,
     ...(exchange.status !== undefined && { status: exchange.status }),
     trace: exchange.trace,
-    partlySeen: exchange.findings.some(({ code }) => code === 'truncated_tap' || code === 'undecodable'),
   };
 }
 

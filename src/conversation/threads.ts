@@ -228,7 +228,9 @@ function first<Value>(map: Map<string, Value>): [string, Value] | undefined {
 const OVERHEAD_CHARACTERS = 200;
 
 function countCharacters(conversation: Conversation): number {
-  let characters = conversation.runs.length * OVERHEAD_CHARACTERS;
+  const { key, runs, openInterrupts } = conversation;
+  let characters = 2 * threadKeyText(key).length + JSON.stringify(openInterrupts).length;
+  for (const { runId } of runs) characters += OVERHEAD_CHARACTERS + runId.length;
   for (const branch of [conversation.messages, ...conversation.superseded]) {
     for (const message of branch) characters += OVERHEAD_CHARACTERS + wordsOf(message);
   }

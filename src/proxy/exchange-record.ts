@@ -158,13 +158,14 @@ export function openRecord(
 
   function captured(from: Tap, { trace }: Observation, transport: TransportEnd, endedAt: number): Capture {
     const body = from.requestBody();
+    const head = from.requestHead();
     const tenant = tenantOf(request);
     return {
       agent: route.agent.name,
       ...(tenant !== undefined && { tenant }),
       method: request.method ?? '',
       path: route.agentPath,
-      request: { ...contentOf(request), ...(body && { body }) },
+      request: { ...contentOf(request), ...(body && { body }), ...(head && { head }) },
       ...(incoming && {
         response: {
           status: incoming.statusCode ?? 0,
@@ -204,7 +205,7 @@ export function openRecord(
       if (!tap) return;
       setImmediate(() => {
         guard(() => {
-          const body = isJsonPost(request) ? tap?.requestBody() : undefined;
+          const body = isJsonPost(request) ? (tap?.requestBody() ?? tap?.requestHead()) : undefined;
           if (body) observation?.requested?.(body);
         });
         decide();

@@ -14,6 +14,9 @@ const ARRIVAL_BYTES = 32;
 /** Arrivals closer than this share one record. */
 const ARRIVAL_RESOLUTION_MS = 1;
 
+/** Held beside the totals, for each open exchange whose request was too much. */
+const REQUEST_HEAD_BYTES = 4096;
+
 /** A copy of one exchange's bodies, taken after they were forwarded. */
 export interface Tap {
   request(chunk: Uint8Array): void;
@@ -21,6 +24,8 @@ export interface Tap {
   response(chunk: Uint8Array, at: number): void;
   /** Absent when it was empty, or over a bound: half a body says nothing. */
   requestBody(): Uint8Array | undefined;
+  /** The first bytes of a request whose copy was dropped, to tell by whose it was; at most {@link REQUEST_HEAD_BYTES}. */
+  requestHead(): Uint8Array | undefined;
   responseBody(): Uint8Array;
   arrivals(): readonly ChunkArrival[];
   /** Bytes that were forwarded and not kept. */
@@ -55,6 +60,7 @@ export function createTapPool({ maxExchangeBytes, maxTotalBytes }: TapLimits): T
     let arrivals: ChunkArrival[] = [];
     let droppedBytes = 0;
     let requestOver = false;
+    let requestHead: Uint8Array | undefined;
     let responseOver = false;
 
     function fits(chunk: Uint8Array): boolean {
@@ -73,6 +79,9 @@ export function createTapPool({ maxExchangeBytes, maxTotalBytes }: TapLimits): T
       request(chunk) {
         if (!requestOver && fits(chunk) && request.append(chunk)) return;
         droppedBytes += request.length + chunk.length;
+        requestHead ??= Buffer.concat(
+          [request.bytes(), chunk].map((bytes) => bytes.subarray(0, REQUEST_HEAD_BYTES)),
+        ).subarray(0, REQUEST_HEAD_BYTES);
         requestOver = true;
         request.clear();
       },
@@ -86,6 +95,7 @@ export function createTapPool({ maxExchangeBytes, maxTotalBytes }: TapLimits): T
         responseOver = true;
       },
       requestBody: () => (request.length === 0 ? undefined : request.bytes()),
+      requestHead: () => requestHead,
       responseBody: () => response.bytes(),
       arrivals: () => arrivals,
       get droppedBytes() {

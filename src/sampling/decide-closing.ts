@@ -21,8 +21,9 @@ export function decideClosing(closing: Closing, rules: ClosingRules): ClosingDec
   const { conversation, cause } = closing;
   if (cause === 'shutdown') return { kind: 'decided', decision: 'expired' };
   if (cause === 'evicted') return { kind: 'decided', decision: 'shed' };
-  if (!hasUserTurn(conversation.messages)) return { kind: 'decided', decision: 'empty' };
+  // First of all: what was not seen whole may have had a user turn.
   if (cause !== 'idle' || isPartlySeen(conversation)) return { kind: 'decided', decision: 'incomplete' };
+  if (!hasUserTurn(conversation.messages)) return { kind: 'decided', decision: 'empty' };
   if (rules.evaluatorVersions.length === 0) return { kind: 'decided', decision: 'filtered' };
 
   const { sampled, probability, stratum } = decideSampling(conversation.key, rules.sampling);

@@ -2,6 +2,7 @@ import { EXCHANGE_KINDS, type Exchange, type ObservedToolCall } from '../agui/ex
 import { FINDING_CODES, type FindingCode } from '../agui/findings.ts';
 import type { ProxiedRequest, RequestEnd } from '../proxy/observer.ts';
 import { boundedLabel, combinations, type Instruments } from './instruments.ts';
+import { isCutShort } from './run-failure.ts';
 import { METRIC } from './semconv.ts';
 
 /** Durations in seconds, as the HTTP conventions cut them. */
@@ -194,5 +195,5 @@ function outcomeOf({ transport, errorCode, status = 0 }: RequestEnd, exchange: E
   if (transport === 'client_aborted') return 'client_disconnect';
   if (transport === 'upstream_error' || errorCode !== undefined || status >= 500) return 'upstream_error';
   if (exchange?.ending === 'run_error') return 'run_error';
-  return exchange?.ending === 'truncated' ? 'upstream_error' : 'completed';
+  return exchange && isCutShort(exchange) ? 'upstream_error' : 'completed';
 }

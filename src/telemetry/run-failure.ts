@@ -1,4 +1,5 @@
 import type { Exchange, Run } from '../agui/exchange.ts';
+import { isPartlyRead } from '../agui/findings.ts';
 import type { RequestEnd } from '../proxy/observer.ts';
 import { OTHER } from './semconv.ts';
 import { toName } from './span-context.ts';
@@ -34,11 +35,15 @@ export function failureOf(end: RequestEnd, exchange: Exchange | undefined): RunF
     const code = exchange.runs.findLast(({ error }) => error?.code)?.error?.code ?? '';
     return { type: toName(code) || OTHER, description: 'the agent reported RUN_ERROR' };
   }
-  if (exchange?.ending === 'truncated') {
+  if (exchange && isCutShort(exchange)) {
     return { type: 'stream_truncated', description: 'the stream ended with neither RUN_FINISHED nor RUN_ERROR' };
   }
   return undefined;
 }
+
+/** Whether the agent closed its stream without an end. Where the tap stopped reading before, nobody knows. */
+export const isCutShort = ({ ending, findings }: Exchange): boolean =>
+  ending === 'truncated' && !isPartlyRead(findings);
 
 const FINISH_REASON: { readonly [ending in Run['ending']]?: string } = {
   success: 'stop',

@@ -149,6 +149,12 @@ describe('bounds', () => {
     expect(held.append(answered('t2'), 1).evicted).toMatchObject([{ conversation: { key: { threadId: 't1' } } }]);
   });
 
+  it.each(['threadId', 'runId'])('counts the %s', (member) => {
+    const held = threads({ maxCharacters: 10_000 });
+    const long = exchange({ input: [user('u1', 'hi')], overrides: { [member]: 'x'.repeat(20_000) } });
+    expect(held.append(long, 0).evicted).toHaveLength(1);
+  });
+
   it.each(['id', 'text', 'error'])('counts the %s of a tool result', (member) => {
     const held = threads({ maxCharacters: 10_000 });
     const asks = assistant('a1', '', [call('c1')]);

@@ -56,6 +56,17 @@ describe('a tap', () => {
     expect(tap.droppedBytes).toBe(121);
   });
 
+  it('keeps the first bytes of a request that it dropped, however it was cut', () => {
+    const text = `{"threadId":"t","messages":"${'x'.repeat(10_000)}"}`;
+    for (const size of [1, 7, 4_000, text.length]) {
+      const tap = createTapPool({ maxExchangeBytes: 100, maxTotalBytes: 64 * KIB })();
+      for (let at = 0; at < text.length; at += size) tap.request(Buffer.from(text.slice(at, at + size)));
+      expect(tap.requestBody()).toBeUndefined();
+      expect(Buffer.from(tap.requestHead() ?? []).toString()).toMatch(/^\{"threadId":"t"/);
+      expect(tap.requestHead()?.length).toBeLessThanOrEqual(4096);
+    }
+  });
+
   it('keeps a prefix of the response: once it gave up it takes no later chunk', () => {
     const tap = createTapPool({ maxExchangeBytes: 10, maxTotalBytes: 64 * KIB })();
     tap.response(Buffer.from('12345678'), 1);
@@ -361,12 +372,12 @@ describe('an observer that chooses what is copied', () => {
     expect(told).toEqual(['asked', 'finished']);
   });
 
-  it('is asked about a request over the bound, whose bytes are counted as not copied', async () => {
+  it('is asked about a request over the bound by its first bytes; all are counted as not copied', async () => {
     const { sidecar, told, ended, ask: askAgent } = await calls(false, POST_JSON);
     await askAgent(' '.repeat(30 * KIB));
 
     await ended;
-    expect(told).toEqual(['asked', 'finished']);
+    expect(told).toEqual(['requested 4096', 'asked', 'finished']);
     expect(sidecar.droppedBytes()).toBe(30 * KIB);
   });
 

@@ -40,6 +40,7 @@ describe('what becomes of a closing', () => {
     ['sampled_out', closingOf(answered), { sampling: { rate: 0 } }],
     ['filtered', closingOf(answered), { evaluatorVersions: [] }],
     ['empty', closingOf({ output: [assistant('a1', 'welcome')] }), {}],
+    ['incomplete', closingOf({ overrides: { findings: [{ code: 'truncated_tap', at: 0, id: '' }] } }), {}],
     ['incomplete', closingOf(answered, 'waiting'), {}],
     ['incomplete', closingOf(answered, 'open_run'), {}],
     ['incomplete', closingOf({ ...answered, overrides: { ending: 'client_aborted' } }), {}],

@@ -254,12 +254,16 @@ describe('closings', () => {
   });
 });
 
+/** The tap stopped reading before the stream's end. */
+const UNREAD = { code: 'truncated_tap', at: 9, id: '' } as const;
+
 describe('a request', () => {
   it.each([
     [sampleEnd(), sampleExchange(), '200', 'completed'],
     [sampleEnd({ status: 404 }), undefined, '404', 'completed'],
     [sampleEnd(), sampleExchange({ ending: 'run_error' }), '200', 'run_error'],
     [sampleEnd(), sampleExchange({ ending: 'truncated' }), '200', 'upstream_error'],
+    [sampleEnd(), sampleExchange({ ending: 'truncated', findings: [UNREAD] }), '200', 'completed'],
     [sampleEnd({ status: 500 }), undefined, '500', 'upstream_error'],
     [sampleEnd({ status: 504, errorCode: 'upstream_timeout' }), undefined, '504', 'upstream_error'],
     [sampleEnd({ transport: 'upstream_error' }), sampleExchange({ ending: 'upstream_error' }), '200', 'upstream_error'],

@@ -192,6 +192,13 @@ describe('failures of a run', () => {
     expect(agent.status.message).not.toBe('');
   });
 
+  it('of the tap to read a stream to its end are none of the agent', async () => {
+    const findings = [{ code: 'truncated_tap', at: 9, id: '' }] as const;
+    const { agent } = await spansOf({}, sampleExchange({ ending: 'truncated', runs: [], findings }));
+    expect(agent.attributes).not.toHaveProperty('error.type');
+    expect(agent.status.code).toBe('unset');
+  });
+
   it('of the client are none of the agent: error.type is set, the status is not', async () => {
     const exchange = sampleExchange({ ending: 'client_aborted' });
     const { agent, server } = await spansOf({ transport: 'client_aborted', status: 200 }, exchange);
