@@ -1,5 +1,6 @@
 import type { Attachment } from '../conversation/message.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { type NoteLeniency, readLeniently, unnoticed } from './lenient.ts';
 
 /** A message's content, reduced to its text and to what else was attached. */
 export interface Content {
@@ -10,27 +11,29 @@ export interface Content {
 }
 
 /** Reads text, a list of content parts (1.0 and the older `binary`), or nothing. The bytes of a part are never kept. */
-export function readContent(value: JsonValue | undefined): Content {
+export function readContent(value: JsonValue | undefined, note: NoteLeniency = unnoticed): Content {
   if (typeof value === 'string') return { text: value, attachments: [], malformed: false };
   if (value === undefined || value === null) return { text: '', attachments: [], malformed: false };
-  if (!Array.isArray(value)) return { text: toText(value), attachments: [], malformed: true };
+  if (!Array.isArray(value)) return { text: jsonText(value), attachments: [], malformed: true };
 
   const texts: string[] = [];
   const attachments: Attachment[] = [];
   let malformed = false;
-  for (const part of value as readonly JsonValue[]) {
-    if (typeof part === 'string') texts.push(part);
-    else if (!isJsonObject(part)) malformed = true;
-    else if (typeof part.text === 'string') texts.push(part.text);
-    else if (typeof part.type === 'string') attachments.push(readAttachment(part, part.type));
-    else malformed = true;
+  for (const item of value as readonly JsonValue[]) {
+    if (typeof item === 'string') texts.push(item);
+    else if (isJsonObject(item)) {
+      const part = readLeniently(item, note);
+      if (typeof part.text === 'string') texts.push(part.text);
+      else if (typeof part.type === 'string') attachments.push(readAttachment(part, part.type, note));
+      else malformed = true;
+    } else malformed = true;
   }
   return { text: texts.join(''), attachments, malformed };
 }
 
-function readAttachment(part: JsonObject, type: string): Attachment {
-  const source = isJsonObject(part.source) ? part.source : part;
-  const mimeType = source.mimeType ?? source.mime_type;
+function readAttachment(part: JsonObject, type: string, note: NoteLeniency): Attachment {
+  const source = isJsonObject(part.source) ? readLeniently(part.source, note) : part;
+  const { mimeType } = source;
   const base64 = source === part ? part.data : source.type === 'data' ? source.value : undefined;
   return {
     type,
@@ -44,7 +47,8 @@ function decodedLength(base64: string): number {
   return Math.floor(((base64.length - padding) * 3) / 4);
 }
 
-function toText(value: JsonValue): string {
+/** The value as JSON text. */
+export function jsonText(value: JsonValue): string {
   try {
     return JSON.stringify(value);
   } catch {

@@ -68,6 +68,7 @@ export interface TextChunk {
 
 export type CallEvent =
   | CallStart
+  | CallNamed
   | { readonly kind: 'call_args'; readonly id: string | undefined; readonly delta: string }
   | { readonly kind: 'call_end'; readonly id: string | undefined }
   | CallChunk
@@ -79,6 +80,14 @@ export interface CallStart {
   readonly name: string | undefined;
   readonly parentMessageId: string | undefined;
   readonly chunked?: true;
+}
+
+/** What a later chunk says of a call that the first chunk left out. Chunk expansion makes it; none is on the wire. */
+export interface CallNamed {
+  readonly kind: 'call_named';
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly parentMessageId: string | undefined;
 }
 
 export interface CallChunk {

@@ -20,8 +20,8 @@ interface Pending {
   readonly kind: Kind;
   readonly id: string;
   readonly lane: string;
-  /** What the opener said, that later chunks may only repeat. */
-  readonly established: Readonly<Record<string, string | undefined>>;
+  /** What chunks have said of it so far: later ones may add to it, and otherwise only repeat it. */
+  readonly established: Record<string, string | undefined>;
 }
 
 /** The parent agent's lane. Attributed events never have an empty sub-agent id. */
@@ -50,7 +50,7 @@ export function createChunkExpander(emit: Emit, onFault: (id: string) => void): 
     if (pending.kind === 'call') emit({ kind: 'call_end', id: pending.id, ...attributed(lane) });
   };
 
-  /** What was being written is cut off, not ended: the collector closes it as partial. */
+  /** What was being written is cut off by no event of AG-UI, so it is not ended: the collector closes it as partial. */
   const dropLanes = (): void => {
     for (const pending of lanes.values()) forget(pending);
   };
@@ -80,15 +80,22 @@ export function createChunkExpander(emit: Emit, onFault: (id: string) => void): 
     return newest && candidates.has(newest) ? newest : candidates.values().next().value;
   };
 
-  const checkRepeats = (pending: Pending, repeated: Readonly<Record<string, string | undefined>>): void => {
-    for (const [name, value] of Object.entries(repeated)) {
-      if (value !== undefined && value !== pending.established[name]) onFault(pending.id);
+  /** Takes over what was not said before, and holds on to what was; true when there was something new. */
+  const establish = (pending: Pending, said: Readonly<Record<string, string | undefined>>): boolean => {
+    let isNew = false;
+    for (const [name, value] of Object.entries(said)) {
+      if (value === undefined || value === pending.established[name]) continue;
+      if (pending.established[name] === undefined) {
+        pending.established[name] = value;
+        isNew = true;
+      } else onFault(pending.id);
     }
+    return isNew;
   };
 
   const pushText = (chunk: TextChunk, tag: string | undefined, at: number): void => {
     let pending = find('text', chunk.id, tag);
-    if (pending) checkRepeats(pending, { role: chunk.role });
+    if (pending) establish(pending, { role: chunk.role });
     else {
       const role: TextRole = chunk.role ?? 'assistant';
       if (chunk.id === undefined) onFault('');
@@ -103,13 +110,23 @@ export function createChunkExpander(emit: Emit, onFault: (id: string) => void): 
   const pushCall = (chunk: CallChunk, tag: string | undefined, at: number): void => {
     const { name, parentMessageId, delta } = chunk;
     let pending = find('call', chunk.id, tag);
-    if (pending) checkRepeats(pending, { name, parentMessageId });
-    else {
+    if (pending) {
+      if (establish(pending, { name, parentMessageId })) {
+        emit({ kind: 'call_named', id: pending.id, name, parentMessageId, ...attributed(pending.lane) });
+      }
+    } else {
       if (chunk.id === undefined || name === undefined) onFault(chunk.id ?? '');
       const established = { name, parentMessageId };
       pending = { kind: 'call', id: chunk.id ?? `call-${at}`, lane: tag ?? PARENT, established };
       open(pending);
-      emit({ kind: 'call_start', id: pending.id, ...established, chunked: true, ...attributed(pending.lane) });
+      emit({
+        kind: 'call_start',
+        id: pending.id,
+        name,
+        parentMessageId,
+        chunked: true,
+        ...attributed(pending.lane),
+      });
     }
     if (delta !== undefined) emit({ kind: 'call_args', id: pending.id, delta, ...attributed(pending.lane) });
   };
@@ -136,13 +153,12 @@ export function createChunkExpander(emit: Emit, onFault: (id: string) => void): 
       case 'subagent_ended':
         if (event.subagent !== undefined) closeLane(event.subagent);
         break;
+      case 'run_started':
       case 'run_finished':
+      case 'run_error':
       case 'messages_snapshot':
-        if (event.kind === 'run_finished' && event.outcome === 'cancelled') dropLanes();
         for (const lane of lanes.keys()) closeLane(lane);
         break;
-      case 'run_started':
-      case 'run_error':
       case 'run_cancelled':
         dropLanes();
         break;

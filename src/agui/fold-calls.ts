@@ -1,4 +1,4 @@
-import type { CallEvent, CallResult, CallStart } from './events.ts';
+import type { CallEvent, CallNamed, CallResult, CallStart } from './events.ts';
 import { currentRun, type FoldState, isLate, note } from './fold-state.ts';
 import {
   appendArguments,
@@ -10,13 +10,16 @@ import {
   settleArguments,
 } from './held-call.ts';
 import { type HeldMessage, heldText, newMessage, setText } from './held-message.ts';
-import { append, appendResult } from './held-messages.ts';
+import { append, appendResult, MAX_COMPARED_RESULTS, moveCall, rename } from './held-messages.ts';
 
 /** Applies an event of a tool call; chunks have been expanded. */
 export function applyCall(state: FoldState, event: CallEvent, subagent: string | undefined): void {
   switch (event.kind) {
     case 'call_start':
       startCall(state, event, subagent);
+      return;
+    case 'call_named':
+      completeCall(state, event);
       return;
     case 'call_args':
       addArguments(state, event.id, event.delta, subagent);
@@ -37,6 +40,8 @@ function startCall(state: FoldState, event: CallStart, subagent: string | undefi
   const known = state.held.calls.get(id);
   if (!known) {
     const owner = ownerFor(state, event.parentMessageId, id, subagent);
+    // A later chunk may name the parent that this one left out.
+    if (event.chunked === true && event.parentMessageId === undefined) owner.provisional = true;
     openCall(
       state,
       addCall(state, newCall({ id, name: event.name, owner, phase: 'open' })),
@@ -45,23 +50,56 @@ function startCall(state: FoldState, event: CallStart, subagent: string | undefi
     );
     return;
   }
+  const isFirst = known.madeUp && (known.announcedIn === undefined || known.announcedIn === run);
   if (known.announcedIn === run) {
-    note(state, 'duplicate_start', id);
-    known.name ??= event.name;
+    if (!isFirst) note(state, 'duplicate_start', id);
+    completeCall(state, { id, name: event.name, parentMessageId: event.parentMessageId });
+    announce(known);
     known.repeats += 1;
     if (known.phase === 'open' && known.repeats <= MAX_REPEATS) known.announcedAgainAt ??= argumentText(known).length;
     openCall(state, known, run, event.chunked === true);
     return;
   }
   // A result without a call only waited for its announcement; any other known call is announced anew by a later run.
-  if (!known.synthetic) {
-    note(state, 'duplicate_start', id);
-    known.restarts = true;
-    known.settled = false;
-  }
+  if (!isFirst) note(state, 'duplicate_start', id);
+  known.restarts = true;
+  known.settled = false;
   known.name = event.name ?? known.name;
   known.owner.changed = true;
+  placeOnParent(state, known, event.parentMessageId);
+  announce(known);
   openCall(state, known, run, event.chunked === true);
+}
+
+/** What came before the call, or without its parent, was announced after all. */
+function announce(call: HeldCall): void {
+  call.madeUp = false;
+  delete call.orphanAt;
+  call.owner.provisional = false;
+}
+
+/** Adds what was not said of a call before. */
+function completeCall(state: FoldState, { id, name, parentMessageId }: Omit<CallNamed, 'kind'>): void {
+  const call = state.held.calls.get(id);
+  if (!call) return;
+  if (call.name === undefined && name !== undefined) {
+    call.name = name;
+    call.owner.changed = true;
+  }
+  placeOnParent(state, call, parentMessageId);
+}
+
+/** Puts a call whose parent was not known before where its parent is. */
+function placeOnParent({ held }: FoldState, call: HeldCall, parentMessageId: string | undefined): void {
+  const { owner } = call;
+  if (!owner.provisional || parentMessageId === undefined || parentMessageId === '') return;
+  const parent = held.byId.get(parentMessageId);
+  if (parent === owner) return;
+  if (parent?.role === 'assistant') moveCall(held, call, parent);
+  else if (!parent && !held.otherIds.has(parentMessageId) && owner.calls.length === 1) {
+    rename(held, owner, parentMessageId);
+    owner.provisional = false;
+  }
 }
 
 function addCall(state: FoldState, call: HeldCall): HeldCall {
@@ -123,13 +161,7 @@ function callFor(state: FoldState, id: string | undefined, subagent: string | un
     return named;
   }
   note(state, 'missing_start', id ?? '');
-  const callId = id ?? `call-${state.at}`;
-  const call =
-    named ??
-    addCall(
-      state,
-      newCall({ id: callId, name: undefined, owner: ownerFor(state, undefined, callId, subagent), phase: 'open' }),
-    );
+  const call = named ?? makeUpCall(state, id ?? `call-${state.at}`, subagent);
   openCall(state, call, currentRun(state)?.number ?? 0, false);
   return call;
 }
@@ -152,7 +184,7 @@ function addResult(state: FoldState, event: CallResult, subagent: string | undef
   const callId = event.callId ?? `call-${state.at}`;
   const id = event.id ?? `result-of-${callId}`;
   const run = currentRun(state)?.number ?? 0;
-  const call = state.held.calls.get(callId) ?? makeUpCall(state, callId, subagent);
+  const call = state.held.calls.get(callId) ?? makeUpCall(state, callId, subagent, state.at);
   state.observed.add(call);
   if (state.arrivedAt !== undefined) call.answeredAt ??= state.arrivedAt;
   call.owner.changed = true;
@@ -190,12 +222,10 @@ function addResult(state: FoldState, event: CallResult, subagent: string | undef
   );
 }
 
-/** Results of one call that a further one is compared with. One is usual, and a thousand would cost a thousand each. */
-const MAX_COMPARED_RESULTS = 32;
-
-/** The call of a result that nobody announced. Its name is found later, if at all. */
-function makeUpCall(state: FoldState, callId: string, subagent: string | undefined): HeldCall {
-  note(state, 'orphan_result', callId);
-  const owner = ownerFor(state, undefined, callId, subagent);
-  return addCall(state, newCall({ id: callId, name: undefined, owner, phase: 'ended', synthetic: true }));
+/** A call that nobody has announced. Its name and its parent are found later, if at all. */
+function makeUpCall(state: FoldState, id: string, subagent: string | undefined, orphanAt?: number): HeldCall {
+  const owner = ownerFor(state, undefined, id, subagent);
+  owner.provisional = true;
+  const orphan = orphanAt === undefined ? {} : { orphanAt };
+  return addCall(state, newCall({ id, name: undefined, owner, phase: 'ended', madeUp: true, ...orphan }));
 }

@@ -1,9 +1,19 @@
 import type { JsonValue } from '../lib/json.ts';
 import type { RunEvent, RunFailed, RunFinished, RunStarted } from './events.ts';
 import { closeOpen, currentRun, type FoldState, note, raiseInterrupt } from './fold-state.ts';
-import { append, fromWire } from './held-messages.ts';
+import { type HeldMessage, heldText, setText } from './held-message.ts';
+import {
+  append,
+  appendResult,
+  fromWire,
+  type HeldMessages,
+  MAX_COMPARED_RESULTS,
+  moveCall,
+  rename,
+  restateCall,
+} from './held-messages.ts';
 import { failRun, finishRun, openRun } from './run-log.ts';
-import { readWireMessages } from './wire-message.ts';
+import { readWireMessages, type WireMessage } from './wire-message.ts';
 
 /** Applies an event that starts or ends a run. */
 export function applyRun(state: FoldState, event: RunEvent): void {
@@ -69,10 +79,47 @@ function addEchoedInput(state: FoldState, echoed: JsonValue | undefined): void {
   const { held } = state;
   const { messages, sideIds } = readWireMessages(echoed, (oddity, id) => note(state, oddity, id));
   for (const wire of messages) {
-    if (!held.byId.has(wire.id) && !held.otherIds.has(wire.id)) append(held, fromWire(held, wire, false));
+    for (const stated of wire.calls) {
+      const call = held.calls.get(stated.id);
+      if (call?.madeUp) restateCall(call, stated, state.at);
+    }
+    if (isHeld(held, wire)) continue;
+    const message = fromWire(held, withoutHeldCalls(held, wire), false);
+    const caller = wire.role === 'tool' ? held.calls.get(wire.toolCallId)?.owner : undefined;
+    if (caller) appendResult(held, caller, message);
+    else append(held, message);
   }
   for (const id of sideIds) held.otherIds.add(id);
 }
+
+/** Some producers give all results one id, so a tool message is told apart by its call; one of calls that are held may have another id. */
+function isHeld(held: HeldMessages, wire: WireMessage): boolean {
+  if (wire.role === 'tool') {
+    const results = held.results.get(wire.toolCallId) ?? [];
+    return results.slice(0, MAX_COMPARED_RESULTS).some(({ id }) => id === wire.id);
+  }
+  if (held.byId.has(wire.id) || held.otherIds.has(wire.id)) return true;
+  const [first, ...others] = wire.calls.map(({ id }) => held.calls.get(id));
+  if (!first || others.includes(undefined)) return false;
+  const { owner } = first;
+  if (owner.provisional) {
+    for (const call of others) if (call?.owner.provisional && call.owner !== owner) moveCall(held, call, owner);
+    identify(held, owner, wire);
+  } else held.byId.set(wire.id, owner);
+  return true;
+}
+
+/** The message that was only made up to hold a call turns out to be this one. */
+function identify(held: HeldMessages, message: HeldMessage, wire: WireMessage): void {
+  rename(held, message, wire.id);
+  message.provisional = false;
+  if (heldText(message) === '' && !message.open) setText(message, wire.text);
+}
+
+const withoutHeldCalls = (held: HeldMessages, wire: WireMessage): WireMessage => ({
+  ...wire,
+  calls: wire.calls.filter(({ id }) => !held.calls.has(id)),
+});
 
 function endRun(state: FoldState, event: RunFinished): void {
   const run = currentRun(state);

@@ -133,7 +133,7 @@ export function* openFold(start: FoldStart): Steps<Fold> {
     const { runs, ending } = endRuns(state, end);
     nameCalls(state);
     yield;
-    yield* noteUnparsed(state);
+    yield* noteCalls(state);
     const messages = yield* materialise(state);
     const changed = inOrder(state.held).map((message) => message.changed);
     return {
@@ -167,6 +167,7 @@ function apply(state: FoldState, event: StreamEvent): void {
       applyText(state, event, event.subagent);
       return;
     case 'call_start':
+    case 'call_named':
     case 'call_args':
     case 'call_end':
     case 'call_result':
@@ -272,9 +273,11 @@ function nameCalls(state: FoldState): void {
   }
 }
 
-function* noteUnparsed(state: FoldState): Steps<void> {
+/** Notes what only the end of the stream tells of its calls. */
+function* noteCalls(state: FoldState): Steps<void> {
   for (const [index, call] of [...state.held.calls.values()].entries()) {
     if (index % ITEMS_PER_STEP === 0) yield;
+    if (call.orphanAt !== undefined) state.log.note('orphan_result', call.orphanAt, call.id);
     if (call.changedAt !== undefined && isUnparsed(call)) state.log.note('unparsed_arguments', call.changedAt, call.id);
   }
 }

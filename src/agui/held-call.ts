@@ -23,8 +23,10 @@ export interface HeldCall {
   announcedAgainAt?: number;
   /** How often its own run announced it again. */
   repeats: number;
-  /** Made up for a result that nobody announced a call for. */
-  readonly synthetic: boolean;
+  /** Made up for a result or for arguments, as long as nobody has announced it. */
+  madeUp: boolean;
+  /** Index of the result that it was made up for. */
+  orphanAt?: number;
   chunked: boolean;
   /** Arguments as text, in pieces. */
   argumentTexts: string[];
@@ -43,7 +45,7 @@ export const newCall = (parts: Pick<HeldCall, 'id' | 'name' | 'owner' | 'phase'>
   restarts: false,
   settled: false,
   repeats: 0,
-  synthetic: false,
+  madeUp: false,
   chunked: false,
   argumentTexts: [],
   ...parts,

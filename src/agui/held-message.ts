@@ -8,6 +8,8 @@ export interface HeldMessage {
   /** Text from the request or a snapshot; what the stream adds stands in `deltas`. */
   knownText: string;
   deltas: string[];
+  /** How much of the end of `knownText` the stream had yet to say when a snapshot said it, in characters. */
+  aheadBy: number;
   /** A START opened it anew although its text was known: the stream may be repeating that text. */
   replays: boolean;
   open: boolean;
@@ -24,6 +26,10 @@ export interface HeldMessage {
   /** The stream brought it or changed it. */
   changed: boolean;
   snapshotOmits: boolean;
+  /** It only stands in for the parent of its call, which has not been named yet. */
+  provisional: boolean;
+  /** What it held has moved to another message, so it is one no more. */
+  gone: boolean;
   /** Number of the run whose TOOL_CALL_RESULT brought it. */
   readonly resultOf?: number;
   /** Tool messages that follow it, up to the next message of another role. */
@@ -35,6 +41,7 @@ export const newMessage = (
 ): HeldMessage => ({
   knownText: '',
   deltas: [],
+  aheadBy: 0,
   replays: false,
   open: false,
   chunked: false,
@@ -44,6 +51,8 @@ export const newMessage = (
   toolCallId: '',
   changed: !parts.fromRequest,
   snapshotOmits: false,
+  provisional: false,
+  gone: false,
   results: [],
   ...parts,
 });
@@ -53,6 +62,11 @@ export function heldText(message: HeldMessage): string {
   if (message.deltas.length > 1) message.deltas = [message.deltas.join('')];
   const streamed = message.deltas[0] ?? '';
   const known = message.knownText;
+  if (message.aheadBy > 0) {
+    const ahead = known.slice(-message.aheadBy);
+    if (ahead.startsWith(streamed)) return known;
+    if (streamed.startsWith(ahead)) return known.slice(0, -message.aheadBy) + streamed;
+  }
   if (message.replays && known !== '') {
     if (streamed.startsWith(known)) return streamed;
     const cutShort = message.open || message.partial;
@@ -65,6 +79,7 @@ export function heldText(message: HeldMessage): string {
 export function setText(message: HeldMessage, text: string): void {
   message.knownText = text;
   message.deltas = [];
+  message.aheadBy = 0;
   message.replays = false;
 }
 

@@ -1,5 +1,5 @@
-import { type HeldCall, newCall } from './held-call.ts';
-import { type HeldMessage, newMessage } from './held-message.ts';
+import { appendArguments, argumentText, type HeldCall, newCall, setArguments } from './held-call.ts';
+import { type HeldMessage, heldText, newMessage } from './held-message.ts';
 import type { WireMessage, WireToolCall } from './wire-message.ts';
 
 /**
@@ -36,7 +36,7 @@ export const createHeldMessages = (): HeldMessages => ({
 export function inOrder(held: HeldMessages): HeldMessage[] {
   const messages = held.leading.slice();
   for (const head of held.heads) {
-    messages.push(head);
+    if (!head.gone) messages.push(head);
     for (const result of head.results) messages.push(result);
   }
   return messages;
@@ -51,10 +51,43 @@ export function append(held: HeldMessages, message: HeldMessage): HeldMessage {
   return message;
 }
 
+/** Results of one call that a further one is compared with. One is usual, and a thousand would cost a thousand each. */
+export const MAX_COMPARED_RESULTS = 32;
+
 /** Puts a tool message behind the assistant message that made the call, after the results that stand there. */
 export function appendResult(held: HeldMessages, caller: HeldMessage, message: HeldMessage): void {
   caller.results.push(message);
   index(held, message);
+}
+
+/**
+ * Moves a call, and the results that stand behind it, to the assistant message it turns out to belong to. A message that
+ * only stood in for that one goes.
+ */
+export function moveCall(held: HeldMessages, call: HeldCall, parent: HeldMessage): void {
+  const { owner } = call;
+  const { own = [], others = [] } = Object.groupBy(owner.results, ({ toolCallId }) =>
+    toolCallId === call.id ? 'own' : 'others',
+  );
+  owner.calls = owner.calls.filter((other) => other !== call);
+  owner.results = others;
+  owner.provisional = false;
+  parent.calls.push(call);
+  for (const result of own) parent.results.push(result);
+  parent.changed = true;
+  call.owner = parent;
+  if (owner.calls.length > 0 || owner.open || heldText(owner) !== '') return;
+  owner.gone = true;
+  held.size -= 1;
+  if (held.byId.get(owner.id) === owner) held.byId.delete(owner.id);
+}
+
+/** Gives a message its real id in place of one that was made up. */
+export function rename(held: HeldMessages, message: HeldMessage, id: string): void {
+  if (held.byId.get(message.id) === message) held.byId.delete(message.id);
+  message.id = id;
+  message.changed = true;
+  held.byId.set(id, message);
 }
 
 /** Puts `messages` in place of all that is held. Those that are new must be in `byId` already. */
@@ -95,6 +128,22 @@ export function fromWire(held: HeldMessages, wire: WireMessage, fromRequest: boo
   });
   message.calls = wire.calls.map((call) => callFromWire(held, call, message));
   return message;
+}
+
+/** Takes over what a message states of a known call: its name, and its arguments unless they are left out. */
+export function restateCall(call: HeldCall, wire: WireToolCall, at: number): void {
+  const held = argumentText(call);
+  const isLost = wire.arguments === '' || (wire.arguments === '{}' && held !== '');
+  if (!isLost && wire.arguments !== held) {
+    setArguments(call, '');
+    appendArguments(call, wire.arguments);
+    call.changedAt = at;
+    call.owner.changed = true;
+  }
+  if (wire.name !== undefined && wire.name !== call.name) {
+    call.name = wire.name;
+    call.owner.changed = true;
+  }
 }
 
 /** A call that came whole. It becomes the one known under its id, unless there is one. */

@@ -1,24 +1,26 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../lib/json.ts';
 import type { Interrupt } from './exchange.ts';
-import { readLeniently } from './lenient.ts';
+import { type NoteLeniency, readLeniently, unnoticed } from './lenient.ts';
 
 /** Interrupts of a RUN_FINISHED outcome (AG-UI 1.0). */
-export function readInterrupts(value: JsonValue | undefined): Interrupt[] {
+export function readInterrupts(value: JsonValue | undefined, note: NoteLeniency): Interrupt[] {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : isJsonObject(value) ? [value] : [];
-  return items.flatMap((item, index) => (isJsonObject(item) ? readInterrupt(item, `interrupt-${index + 1}`) : []));
+  return items.flatMap((item, index) =>
+    isJsonObject(item) ? readInterrupt(item, `interrupt-${index + 1}`, note) : [],
+  );
 }
 
 /**
  * The interrupt of a CUSTOM `on_interrupt` event (LangGraph, Mastra), whose value is JSON, often as text. `fallbackId`
- * names one that carries no id.
+ * names one that carries no id. The value may be anything, so nothing in it is unusual.
  */
 export function readCustomInterrupt(value: JsonValue | undefined, fallbackId: string): Interrupt {
   const payload = typeof value === 'string' ? parseJson(value) : value;
-  return isJsonObject(payload) ? readInterrupt(payload, fallbackId) : { id: fallbackId };
+  return isJsonObject(payload) ? readInterrupt(payload, fallbackId, unnoticed) : { id: fallbackId };
 }
 
-function readInterrupt(item: JsonObject, fallbackId: string): Interrupt {
-  const fields = readLeniently(item, () => {});
+function readInterrupt(item: JsonObject, fallbackId: string, note: NoteLeniency): Interrupt {
+  const fields = readLeniently(item, note);
   const id = fields.id ?? fields.interruptId;
   const toolCallId = typeof fields.toolCallId === 'string' ? fields.toolCallId : undefined;
   const call = describedCall(fields);
@@ -35,7 +37,7 @@ function describedCall(fields: JsonObject): JsonObject | undefined {
   const metadata = isJsonObject(fields.metadata) ? fields.metadata : {};
   return [fields, metadata, ...Object.values(metadata)]
     .filter(isJsonObject)
-    .map((place) => readLeniently(place, () => {}))
+    .map((place) => readLeniently(place, unnoticed))
     .find((place) => typeof place.toolName === 'string');
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 export type Leniency = 'null_optional' | 'snake_case';
 
 /** Fields whose value may be any JSON, null included. */
-const MAY_BE_NULL = new Set(['snapshot', 'value', 'event', 'result', 'state', 'payload']);
+const MAY_BE_NULL = new Set(['snapshot', 'value', 'event', 'result', 'state', 'payload', 'forwardedProps']);
 
 const CAMEL_CASE_OF = new Map(
   [
@@ -39,11 +39,17 @@ const CAMEL_CASE_OF = new Map(
   ].map((name) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), name]),
 );
 
+export type NoteLeniency = (leniency: Leniency) => void;
+
+/** For what is no agent's work, so nothing about it becomes a finding. */
+export const unnoticed = (): void => {};
+
 /**
  * The object as AG-UI 1.0 would have written it: members that are null are absent, names in snake_case are in camelCase.
- * Real servers send both (.NET serialises nulls; some Python servers leave the aliases out). Only this level is read.
+ * Real servers send both (.NET serialises nulls; some Python servers leave the aliases out). Only this level is read:
+ * a reader calls it for each object that the protocol describes.
  */
-export function readLeniently(object: JsonObject, note: (leniency: Leniency) => void): JsonObject {
+export function readLeniently(object: JsonObject, note: NoteLeniency): JsonObject {
   if (!needsRepair(object)) return object;
   const repaired: [name: string, value: JsonValue][] = [];
   for (const [key, value] of Object.entries(object)) {

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { readContent } from './content.ts';
+import { jsonText, readContent } from './content.ts';
 import type { RunFinished, StreamEvent, TextRole } from './events.ts';
 import type { FindingCode } from './findings.ts';
 import { readCustomInterrupt, readInterrupts } from './interrupts.ts';
-import { readLeniently } from './lenient.ts';
+import { type NoteLeniency, readLeniently } from './lenient.ts';
 import { readUsage } from './usage.ts';
 
 /** An event, and the name it is counted under. */
@@ -29,11 +29,8 @@ export function readEvent(value: JsonValue, origin: EventOrigin, note: NoteEvent
     return { event: { kind: 'ignored' }, countedAs: 'other' };
   }
   const type = typeof value.type === 'string' ? value.type : '';
-  const noted = new Set<string>();
-  const fields = readLeniently(value, (leniency) => {
-    if (!noted.has(leniency)) note(leniency, type);
-    noted.add(leniency);
-  });
+  const noteLeniency: NoteLeniency = (leniency) => note(leniency, type);
+  const fields = readLeniently(value, noteLeniency);
 
   // ADK reports its last failure as `event: error` without a type, the Go SDK as a CUSTOM without a name.
   if (origin.sseName === 'error' && (type === '' || (type === 'CUSTOM' && fields.name === undefined))) {
@@ -48,7 +45,7 @@ export function readEvent(value: JsonValue, origin: EventOrigin, note: NoteEvent
     return { event: { kind: type === 'RUN_CANCELLED' ? 'run_cancelled' : 'ignored' }, countedAs: 'other' };
   }
   if (type.startsWith('THINKING_')) note('retired_event', type);
-  const event = read({ fields, type, at: origin.at, note });
+  const event = read({ fields, type, at: origin.at, note, noteLeniency });
   const subagent = fields.subagentRunId;
   return { event: typeof subagent === 'string' && subagent !== '' ? { ...event, subagent } : event, countedAs: type };
 }
@@ -59,6 +56,7 @@ interface Reading {
   readonly type: string;
   readonly at: number;
   readonly note: NoteEvent;
+  readonly noteLeniency: NoteLeniency;
 }
 
 const readLaneEnd = (): StreamEvent => ({ kind: 'lane_end' });
@@ -81,7 +79,9 @@ const READERS: ReadonlyMap<string, (reading: Reading) => StreamEvent> = new Map<
       threadId: required(reading, 'threadId') ?? '',
       runId: required(reading, 'runId') ?? '',
       parentRunId: optional(reading, 'parentRunId'),
-      messages: isJsonObject(reading.fields.input) ? reading.fields.input.messages : undefined,
+      messages: isJsonObject(reading.fields.input)
+        ? readLeniently(reading.fields.input, reading.noteLeniency).messages
+        : undefined,
     }),
   ],
   ['RUN_FINISHED', readRunFinished],
@@ -91,7 +91,7 @@ const READERS: ReadonlyMap<string, (reading: Reading) => StreamEvent> = new Map<
       kind: 'run_error',
       message: required(reading, 'message') ?? '',
       code: optional(reading, 'code'),
-      usage: readUsage(reading.fields.usage),
+      usage: readUsage(reading.fields.usage, reading.noteLeniency),
     }),
   ],
   ['STEP_STARTED', readLaneEnd],
@@ -105,7 +105,7 @@ const READERS: ReadonlyMap<string, (reading: Reading) => StreamEvent> = new Map<
     (reading) => ({
       kind: 'text_content',
       id: required(reading, 'messageId'),
-      delta: required(reading, 'delta') ?? '',
+      delta: readTextDelta(reading) ?? missing(reading),
     }),
   ],
   ['TEXT_MESSAGE_END', (reading) => ({ kind: 'text_end', id: required(reading, 'messageId') })],
@@ -115,7 +115,7 @@ const READERS: ReadonlyMap<string, (reading: Reading) => StreamEvent> = new Map<
       kind: 'text_chunk',
       id: optional(reading, 'messageId'),
       role: readRole(reading),
-      delta: optional(reading, 'delta'),
+      delta: readTextDelta(reading),
     }),
   ],
   [
@@ -129,7 +129,11 @@ const READERS: ReadonlyMap<string, (reading: Reading) => StreamEvent> = new Map<
   ],
   [
     'TOOL_CALL_ARGS',
-    (reading) => ({ kind: 'call_args', id: required(reading, 'toolCallId'), delta: required(reading, 'delta') ?? '' }),
+    (reading) => ({
+      kind: 'call_args',
+      id: required(reading, 'toolCallId'),
+      delta: readArgumentsDelta(reading) ?? missing(reading),
+    }),
   ],
   ['TOOL_CALL_END', (reading) => ({ kind: 'call_end', id: required(reading, 'toolCallId') })],
   [
@@ -139,7 +143,7 @@ const READERS: ReadonlyMap<string, (reading: Reading) => StreamEvent> = new Map<
       id: optional(reading, 'toolCallId'),
       name: optional(reading, 'toolCallName'),
       parentMessageId: optional(reading, 'parentMessageId'),
-      delta: optional(reading, 'delta'),
+      delta: readArgumentsDelta(reading),
     }),
   ],
   ['TOOL_CALL_RESULT', readCallResult],
@@ -178,7 +182,7 @@ export const EVENT_TYPES: readonly string[] = [...READERS.keys()];
 
 function readRunFinished(reading: Reading): RunFinished {
   const { fields } = reading;
-  const outcome = isJsonObject(fields.outcome) ? readLeniently(fields.outcome, () => {}) : {};
+  const outcome = isJsonObject(fields.outcome) ? readLeniently(fields.outcome, reading.noteLeniency) : {};
   // Drafts before 1.0 wrote `outcome: "interrupt"` with the interrupt beside it.
   const type = outcome.type ?? fields.outcome ?? 'success';
   const known = type === 'success' || type === 'interrupt' || type === 'cancelled';
@@ -188,13 +192,16 @@ function readRunFinished(reading: Reading): RunFinished {
     threadId: required(reading, 'threadId') ?? '',
     runId: required(reading, 'runId') ?? '',
     outcome: known ? type : 'success',
-    interrupts: type === 'interrupt' ? readInterrupts(outcome.interrupts ?? fields.interrupts ?? fields.interrupt) : [],
-    usage: readUsage(fields.usage),
+    interrupts:
+      type === 'interrupt'
+        ? readInterrupts(outcome.interrupts ?? fields.interrupts ?? fields.interrupt, reading.noteLeniency)
+        : [],
+    usage: readUsage(fields.usage, reading.noteLeniency),
   };
 }
 
 function readCallResult(reading: Reading): StreamEvent {
-  const content = readContent(reading.fields.content);
+  const content = readContent(reading.fields.content, reading.noteLeniency);
   if (content.malformed || reading.fields.content === undefined) malformed(reading);
   return {
     kind: 'call_result',
@@ -222,6 +229,27 @@ function optional(reading: Reading, name: string): string | undefined {
   if (typeof value === 'string') return value;
   if (value !== undefined) malformed(reading);
   return undefined;
+}
+
+/** A delta that is no text is a fault, and is not lost: it reads as the content of a message does. */
+function readTextDelta(reading: Reading): string | undefined {
+  const { delta } = reading.fields;
+  if (typeof delta === 'string' || delta === undefined) return delta;
+  malformed(reading);
+  return readContent(delta).text;
+}
+
+/** Arguments that were sent as a value and not as its JSON are a fault, and are not lost. */
+function readArgumentsDelta(reading: Reading): string | undefined {
+  const { delta } = reading.fields;
+  if (typeof delta === 'string' || delta === undefined) return delta;
+  malformed(reading);
+  return jsonText(delta);
+}
+
+function missing(reading: Reading): '' {
+  malformed(reading);
+  return '';
 }
 
 /** Absent when the field is; an unknown role is noted and reads as the assistant's. */

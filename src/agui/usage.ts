@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
 import type { TokenUsage } from './exchange.ts';
-import { readLeniently } from './lenient.ts';
+import { type NoteLeniency, readLeniently } from './lenient.ts';
 
 const COUNTS = [
   'inputTokens',
@@ -14,10 +14,10 @@ const COUNTS = [
 type Counts = { -readonly [Name in keyof TokenUsage]: TokenUsage[Name] };
 
 /** Sums the `usage` of a terminal event over its models; null when it states no count. */
-export function readUsage(value: JsonValue | undefined): TokenUsage | null {
+export function readUsage(value: JsonValue | undefined, note: NoteLeniency): TokenUsage | null {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [value ?? null];
   const sum: Counts = {};
-  for (const item of items) if (isJsonObject(item)) addCounts(sum, readLeniently(item, ignore));
+  for (const item of items) if (isJsonObject(item)) addCounts(sum, readLeniently(item, note));
   return statedOf(sum);
 }
 
@@ -27,8 +27,6 @@ export function sumUsage(usages: readonly (TokenUsage | null)[]): TokenUsage | n
   for (const usage of usages) if (usage) addCounts(sum, usage);
   return statedOf(sum);
 }
-
-const ignore = (): void => {};
 
 function addCounts(sum: Counts, stated: Readonly<Record<string, JsonValue>> | TokenUsage): void {
   const counts: { readonly [Name in keyof TokenUsage]?: JsonValue } = stated;

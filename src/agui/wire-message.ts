@@ -3,7 +3,7 @@ import type { Message } from '../conversation/message.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { atOnce, ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import { type Content, readContent } from './content.ts';
-import { type Leniency, readLeniently } from './lenient.ts';
+import { type Leniency, type NoteLeniency, readLeniently } from './lenient.ts';
 
 /** A message as a request or a snapshot carries it, with the defaults filled in. */
 export interface WireMessage extends Content {
@@ -50,11 +50,7 @@ export function* readingWireMessages(value: JsonValue | undefined, note: NoteOdd
       note('malformed_event', id);
       continue;
     }
-    const noted = new Set<Leniency>();
-    const fields = readLeniently(item, (leniency) => {
-      if (!noted.has(leniency)) note(leniency, id);
-      noted.add(leniency);
-    });
+    const fields = readLeniently(item, (leniency) => note(leniency, id));
     const { role } = fields;
     if (role === 'reasoning' || role === 'activity') sideIds.push(id);
     else if (isTranscriptRole(role)) {
@@ -76,8 +72,9 @@ const TRANSCRIPT_ROLES: ReadonlySet<JsonValue | undefined> = new Set<Message['ro
 const isTranscriptRole = (role: JsonValue | undefined): role is Message['role'] => TRANSCRIPT_ROLES.has(role);
 
 function readMessage(fields: JsonObject, role: Message['role'], note: NoteOddity): WireMessage {
-  const content = readContent(fields.content);
   const id = typeof fields.id === 'string' ? fields.id : '';
+  const noteLeniency: NoteLeniency = (leniency) => note(leniency, id);
+  const content = readContent(fields.content, noteLeniency);
   if (content.malformed) note('malformed_event', id);
   return {
     ...content,
@@ -91,13 +88,15 @@ function readMessage(fields: JsonObject, role: Message['role'], note: NoteOddity
 }
 
 function readCalls(values: readonly JsonValue[], messageId: string, note: NoteOddity): WireToolCall[] {
-  return values.flatMap((value, index) => {
-    if (!isJsonObject(value)) {
+  const noteLeniency: NoteLeniency = (leniency) => note(leniency, messageId);
+  return values.flatMap((item, index) => {
+    if (!isJsonObject(item)) {
       note('malformed_event', messageId);
       return [];
     }
+    const value = readLeniently(item, noteLeniency);
     // 1.0 nests name and arguments in `function`; hand-written servers write them beside the id.
-    const call = isJsonObject(value.function) ? value.function : value;
+    const call = isJsonObject(value.function) ? readLeniently(value.function, noteLeniency) : value;
     const args = call.arguments ?? call.args;
     return {
       id: typeof value.id === 'string' ? value.id : `${messageId}.${index + 1}`,

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { Folded } from '../agui/fold.ts';
 import type { RunRequest } from '../agui/input.ts';
 import type { StreamFormat } from '../agui/read-stream.ts';
-import { parseJson } from '../lib/json.ts';
+import { describeJson, parseJson } from '../lib/json.ts';
 import { unusablePath, UsageError } from '../lib/usage-error.ts';
 import { type Command, type CommandIo, EXIT, type ExitStatus } from './command.ts';
 import { parseArguments } from './parse-arguments.ts';
@@ -76,9 +76,13 @@ async function readRequest(path: string): Promise<RunRequest> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw unusablePath(path, error);
   });
-  const request = readRunRequest(parseJson(text.replace(/^\uFEFF/, '')));
+  const json = text.replace(/^\uFEFF/, '');
+  const value = parseJson(json);
+  const request = readRunRequest(value);
   if (request) return request;
-  throw new UsageError(`--input ${path}: expected a JSON object, the body of a request to an AG-UI agent`);
+  const { describeBrokenJson } = await import('./describe-json.ts');
+  const found = describeBrokenJson(json) ?? `given ${describeJson(value)}`;
+  throw new UsageError(`--input ${path}: ${found}; expected a JSON object, the body of a request to an AG-UI agent`);
 }
 
 interface Reading {

@@ -107,11 +107,13 @@ function mergeHistory(held: readonly Message[], exchange: Exchange): History {
   if (held.length === 0) {
     return { kind: 'appended', messages: claimed, cut: [], newUserTurn: claimed.some(({ role }) => role === 'user') };
   }
-  const aligned = alignHistory(held, claimed);
+  const matches = alignHistory(held, claimed);
+  const edited = editedAt(held, claimed, matches);
+  // What repeats words that the edit has cut off says them anew.
+  const aligned = edited === undefined ? matches : matches.map((at) => Math.max(-1, at));
   const newUserTurn = claimed.some(({ role }, at) => role === 'user' && aligned[at] === -1);
   const known = new Set(aligned.filter((at) => at >= 0));
 
-  const edited = editedAt(held, claimed, aligned);
   // Instructions say nothing about how much of the dialogue a client holds: some send them with each new message.
   const last = Math.max(-1, ...[...known].filter((at) => isDialogue(held[at])));
   const stopsEarly =
@@ -161,7 +163,7 @@ function editedAt(
   for (const [at, message] of claimed.entries()) {
     if (message.role !== 'user' || aligned[at] !== -1 || at < lastKnown || isDerivedId(message.id)) continue;
     const edited = held.findIndex(({ role, id }) => role === 'user' && id === message.id);
-    if (edited >= 0 && edited > (aligned[lastKnown] ?? -1)) return edited;
+    if (edited > Math.max(-1, ...aligned)) return edited;
   }
   return undefined;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { WireEvent } from './reference-client.ts';
-import { callStart, findingsOf, foldRun, sketch } from './streams.ts';
+import { runStarted } from './reference-client.ts';
+import { callStart, findingsOf, fold, foldRun, say, sketch } from './streams.ts';
 
 const textChunk = (fields: JsonObject): WireEvent => ({ type: 'TEXT_MESSAGE_CHUNK', ...fields });
 const callChunk = (fields: JsonObject): WireEvent => ({ type: 'TOOL_CALL_CHUNK', ...fields });
@@ -108,6 +109,53 @@ describe('chunks', () => {
     const folded = foldRun([callChunk({ toolCallId: 'c1', delta: '{}' })]);
     expect(sketch(folded)).toEqual(['assistant c1 | "" | unknown_tool({}) complete']);
     expect(findingsOf(folded)).toEqual(['malformed_event 1 c1']);
+  });
+
+  it('of a tool call may say later what the first left out, and nothing else', () => {
+    const folded = foldRun([
+      ...say('m1', 'Looking.'),
+      callChunk({ toolCallId: 'c1', delta: '{"a"' }),
+      callChunk({ toolCallId: 'c1', toolCallName: 'tides', delta: ':' }),
+      callChunk({ parentMessageId: 'm1', delta: '1}' }),
+      callChunk({ toolCallName: 'tides', parentMessageId: 'm1', delta: '' }),
+      callChunk({ toolCallName: 'fog', parentMessageId: 'm2', delta: '' }),
+    ]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "Looking." | tides({"a":1}) complete']);
+    expect(findingsOf(folded)).toEqual(['malformed_event 4 c1', 'malformed_event 8 c1']);
+  });
+
+  it('of a tool call may name a parent later that is yet to come', () => {
+    const folded = foldRun([
+      callChunk({ toolCallId: 'c1', toolCallName: 'tides', delta: '' }),
+      callChunk({ parentMessageId: 'm1', delta: '' }),
+      ...say('m1', 'Looking.'),
+    ]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "Looking." | tides({}) complete']);
+    expect(folded.findings).toEqual([]);
+  });
+
+  it.each([
+    ['RUN_ERROR', { type: 'RUN_ERROR', message: 'x' }],
+    ['RUN_STARTED', runStarted('next')],
+    ['RUN_FINISHED', { type: 'RUN_FINISHED', threadId: 'thread', runId: 'run' }],
+    [
+      'a cancelled RUN_FINISHED',
+      { type: 'RUN_FINISHED', threadId: 'thread', runId: 'run', outcome: { type: 'cancelled' } },
+    ],
+    ['MESSAGES_SNAPSHOT', { type: 'MESSAGES_SNAPSHOT', messages: [] }],
+  ])('are ended in every lane by %s', (_, end) => {
+    const chunked = [
+      textChunk({ messageId: 'm1', delta: 'a' }),
+      callChunk({ toolCallId: 'c1', toolCallName: 'tides', subagentRunId: 's1', delta: '{}' }),
+    ];
+    const lines = sketch(fold([runStarted(), ...chunked, end])).map((line) => line.replace(' | omitted', ''));
+    expect(lines).toEqual(['assistant m1 | "a"', 'assistant c1 | "" | tides({}) complete']);
+  });
+
+  it('are cut off, with no END to miss, when the stream ends without a terminal event', () => {
+    const folded = fold([runStarted(), open]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "a" | partial']);
+    expect(findingsOf(folded)).toEqual(['no_terminal_event 2 run']);
   });
 
   it('of a tool call may come back to it after another event', () => {

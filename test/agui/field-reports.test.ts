@@ -228,6 +228,12 @@ describe('streams as the field reports them', () => {
     expect(sketch(folded).slice(1)).toEqual(['tool m5 | "one" | for c1', 'tool m5 | "two" | for c2']);
   });
 
+  it('so are those of an echoed input', () => {
+    const messages = [assistant('a1', '', 'c1', 'c2'), tool('m5', 'c1', 'one'), tool('m5', 'c2', 'two')];
+    const folded = fold([runStarted('r1', { input: { messages } }), runStarted('r2', { input: { messages } })]);
+    expect(sketch(folded).slice(1)).toEqual(['tool m5 | "one" | for c1', 'tool m5 | "two" | for c2']);
+  });
+
   it('a parent may appear after its call, or never (ag-ui#1610)', () => {
     const folded = foldRun([
       ...say('m1', 'One.'),
@@ -255,12 +261,6 @@ describe('streams as the field reports them', () => {
   it('an error closes an open message as partial (agno#4668)', () => {
     const folded = fold([runStarted(), textStart('m1'), text('m1', 'Low'), runError('x')]);
     expect(sketch(folded)).toEqual(['assistant m1 | "Low" | partial']);
-  });
-
-  it('an error in the midst of chunks leaves the message partial, with no END to miss', () => {
-    const folded = fold([runStarted(), { type: 'TEXT_MESSAGE_CHUNK', messageId: 'm1', delta: 'Low' }, runError('x')]);
-    expect(sketch(folded)).toEqual(['assistant m1 | "Low" | partial']);
-    expect(folded.findings).toEqual([]);
   });
 
   it('a call without a result stays complete after a success (agent-framework#3790)', () => {

@@ -16,6 +16,7 @@ import {
   result,
   say,
   sketch,
+  snapshot,
   text,
   textEnd,
   textStart,
@@ -78,6 +79,17 @@ describe('text messages', () => {
     expect(findingsOf(folded)).toEqual([
       'malformed_event 2 TEXT_MESSAGE_CONTENT',
       'malformed_event 3 TEXT_MESSAGE_END',
+    ]);
+  });
+
+  it('keep content that is not text as the text it holds', () => {
+    const parts = { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm1', delta: [{ type: 'text', text: 'Low' }] };
+    const number = { type: 'TEXT_MESSAGE_CHUNK', messageId: 'm2', delta: 4 };
+    const folded = foldRun([textStart('m1'), parts, textEnd('m1'), number]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "Low"', 'assistant m2 | "4"']);
+    expect(findingsOf(folded)).toEqual([
+      'malformed_event 2 TEXT_MESSAGE_CONTENT',
+      'malformed_event 4 TEXT_MESSAGE_CHUNK',
     ]);
   });
 
@@ -187,6 +199,33 @@ describe('tool calls', () => {
     expect(findingsOf(folded)).toEqual(['missing_start 1 c1']);
   });
 
+  it('are one with arguments that came before their START, and go to the parent it names', () => {
+    const folded = foldRun([
+      ...say('m1', 'Looking.'),
+      ...say('m2', 'Well.'),
+      args('c1', '{"a"'),
+      callStart('c1', { parentMessageId: 'm1' }),
+      args('c1', ':1}'),
+      callEnd('c1'),
+    ]);
+    expect(sketch(folded)).toEqual(['assistant m1 | "Looking." | tides({"a":1}) complete', 'assistant m2 | "Well."']);
+    expect(findingsOf(folded)).toEqual(['missing_start 7 c1']);
+  });
+
+  it('keep arguments that were sent as a value and not as its JSON', () => {
+    const folded = foldRun([
+      callStart('c1'),
+      { type: 'TOOL_CALL_ARGS', toolCallId: 'c1', delta: { a: [1] } },
+      callEnd('c1'),
+      { type: 'TOOL_CALL_CHUNK', toolCallId: 'c2', toolCallName: 'fog', delta: { b: null } },
+    ]);
+    expect(sketch(folded)).toEqual([
+      'assistant c1 | "" | tides({"a":[1]}) complete',
+      'assistant c2 | "" | fog({"b":null}) complete',
+    ]);
+    expect(findingsOf(folded)).toEqual(['malformed_event 2 TOOL_CALL_ARGS', 'malformed_event 4 TOOL_CALL_CHUNK']);
+  });
+
   it('take arguments behind END as long as they were not whole', () => {
     const folded = foldRun([...call('c1', '{"a":'), args('c1', '1}')]);
     expect(sketch(folded)).toEqual(['assistant c1 | "" | tides({"a":1}) complete']);
@@ -269,6 +308,75 @@ describe('tool results', () => {
   it('are joined by an announcement that comes after them', () => {
     const folded = foldRun([result('c1', 'ok'), ...call('c1', '{"a":1}')]);
     expect(sketch(folded)).toEqual(['assistant c1 | "" | tides({"a":1}) answered', 'tool r-c1 | "ok" | for c1']);
+    expect(folded.findings).toEqual([]);
+  });
+
+  it.each([
+    ['known', 'm1', ['assistant m1 | "Looking." | tides({}) answered | tides({}) answered']],
+    ['unknown', 'm9', ['assistant m1 | "Looking."', 'assistant m9 | "" | tides({}) answered | tides({}) answered']],
+  ])('follow their calls to a parent that is %s when these are announced after them', (_, parentMessageId, callers) => {
+    const folded = foldRun([
+      ...say('m1', 'Looking.'),
+      result('c1', 'one'),
+      result('c2', 'two'),
+      callStart('c1', { parentMessageId }),
+      callStart('c2', { parentMessageId }),
+      callEnd('c2'),
+      args('c1', '{}'),
+      callEnd('c1'),
+      ...say('m2', 'Done.'),
+    ]);
+    expect(sketch(folded)).toEqual([
+      ...callers,
+      'tool r-c1 | "one" | for c1',
+      'tool r-c2 | "two" | for c2',
+      'assistant m2 | "Done."',
+    ]);
+    expect(folded.findings).toEqual([]);
+  });
+
+  it('leave behind what else hangs on the message that was made up for their call', () => {
+    const folded = foldRun([
+      ...say('m1', 'Looking.'),
+      result('c1', 'one'),
+      ...call('c2', '{}', { parentMessageId: 'c1' }),
+      result('c2', 'two'),
+      ...call('c1', '{}', { parentMessageId: 'm1' }),
+      callStart('c2', { parentMessageId: 'm1' }),
+      callEnd('c2'),
+    ]);
+    expect(sketch(folded)).toEqual([
+      'assistant m1 | "Looking." | tides({}) answered',
+      'tool r-c1 | "one" | for c1',
+      'assistant c1 | "" | tides({}) answered',
+      'tool r-c2 | "two" | for c2',
+    ]);
+  });
+
+  it('take the name and arguments of their call from the echoed input of the next run, which tells its message', () => {
+    const made = { id: 'c1', type: 'function', function: { name: 'book', arguments: '{"berth":7}' } };
+    const messages = [
+      { id: 'u1', role: 'user', content: 'Now?' },
+      { id: 'm1', role: 'assistant', content: 'Booking.', toolCalls: [made] },
+      { id: 'r-c1', role: 'tool', toolCallId: 'c1', content: 'ok' },
+    ];
+    const stream = [
+      runStarted('one'),
+      result('c1', 'ok'),
+      runFinished('one'),
+      runStarted('two', { input: { messages } }),
+      ...say('m2', 'Done.'),
+      runFinished('two'),
+    ];
+    expect(sketch(fold(stream))).toEqual([
+      'assistant m1 | "Booking." | book({"berth":7}) answered',
+      'tool r-c1 | "ok" | for c1',
+      'user u1 | "Now?"',
+      'assistant m2 | "Done."',
+    ]);
+    expect(findingsOf(fold(stream))).toEqual(['orphan_result 1 c1']);
+    const announced = fold([...stream.slice(0, -1), ...call('c1', '{"berth":7}'), runFinished('two')]);
+    expect(sketch(announced)[0]).toBe('assistant m1 | "Booking." | tides({"berth":7}) answered');
   });
 
   it('take the name and arguments of their call from an interrupt', () => {
@@ -409,6 +517,22 @@ describe('runs', () => {
     expect(folded.output.map(({ id }) => id)).toEqual(['u2']);
   });
 
+  it('do not double a call that an echoed input holds in a message of another id', () => {
+    const made = { id: 'c1', type: 'function', function: { name: 'tides', arguments: '{}' } };
+    const messages = [
+      { id: 'u1', role: 'user', content: 'Now?' },
+      { id: 'x1', role: 'assistant', toolCalls: [made] },
+      { id: 't1', role: 'tool', toolCallId: 'c1', content: 'four' },
+    ];
+    const input = { messages };
+    const folded = fold([runStarted('one'), ...call('c1'), runFinished('one'), runStarted('two', { input })]);
+    expect(sketch(folded)).toEqual([
+      'assistant c1 | "" | tides({}) answered',
+      'tool t1 | "four" | for c1',
+      'user u1 | "Now?"',
+    ]);
+  });
+
   it('note ids that differ from the request or change on the way', () => {
     const request = { threadId: 'thread', runId: 'asked', messages: [] };
     const folded = fold([runStarted('own'), runFinished('other', { threadId: 'elsewhere' })], request);
@@ -432,6 +556,71 @@ describe('events', () => {
   it('are counted by type, unknown ones together', () => {
     const folded = foldRun([{ type: 'META', metaType: 'thumbs' }, { type: 'X' }, { type: 'RAW', event: 1 }]);
     expect(folded.eventCounts).toEqual({ RUN_STARTED: 1, other: 2, RAW: 1, RUN_FINISHED: 1 });
+  });
+
+  it.each([
+    ['usage', runFinished('run', { usage: [{ inputTokens: null, output_tokens: 3 }, { input_tokens: 2 }] })],
+    [
+      'an outcome',
+      runFinished('run', { outcome: { type: 'success', pendingToolCallIds: null, pending_tool_call_ids: [] } }),
+    ],
+    [
+      'interrupts',
+      runFinished('run', { outcome: { type: 'interrupt', interrupts: [{ interrupt_id: 'i1', toolCallId: null }] } }),
+    ],
+    ['the usage of a failure', { type: 'RUN_ERROR', message: 'x', usage: [{ input_tokens: 1, outputTokens: null }] }],
+    ['an echoed input', runStarted('two', { input: { thread_id: 't', messages: null } })],
+    ['parts of a result', result('c1', [{ type: 'image', id: null, source: { type: 'url', mime_type: 'image/png' } }])],
+    [
+      'calls of a snapshot',
+      snapshot({
+        id: 'm',
+        role: 'assistant',
+        toolCalls: [{ id: 'c1', encrypted_value: 'x', function: { name: null } }],
+      }),
+    ],
+    [
+      'parts of a snapshot',
+      snapshot({ id: 'm', role: 'user', content: [{ type: 'image', id: null, source: { mime_type: 'a/b' } }] }),
+    ],
+  ])('are noted once for null and once for snake_case in %s', (_, event) => {
+    const codes = fold([runStarted(), ...call('c1'), event])
+      .findings.filter(({ at }) => at === 4)
+      .map(({ code }) => code);
+    expect(codes.filter((code) => code === 'null_optional' || code === 'snake_case').toSorted()).toEqual([
+      'null_optional',
+      'snake_case',
+    ]);
+  });
+
+  it('are not noted for what is open to any value, nor the request for anything', () => {
+    const request = {
+      thread_id: 'thread',
+      messages: [{ id: 'm', role: 'assistant', content: null, tool_calls: [{ id: 'c', function: { name: null } }] }],
+    };
+    const value = { tool_call_id: 'c1', toolName: null };
+    const interrupts = [{ id: 'i1', metadata: { frame: { tool_name: 'book', args: null } } }];
+    const folded = fold(
+      [
+        runStarted(),
+        { type: 'CUSTOM', name: 'on_interrupt', value },
+        runFinished('run', { outcome: { type: 'interrupt', interrupts } }),
+      ],
+      request,
+    );
+    expect(folded.findings).toEqual([]);
+  });
+
+  it('are noted once for each code, whatever number of faults they have', () => {
+    const folded = foldRun([
+      { type: 'TOOL_CALL_RESULT', content: { ok: true } },
+      { type: 'MESSAGES_SNAPSHOT', messages: [null, { id: 'a', role: 'robot' }, { id: 'b', role: 'pilot' }] },
+    ]);
+    const malformed = folded.findings.filter(({ code }) => code === 'malformed_event');
+    expect(malformed).toEqual([
+      { code: 'malformed_event', at: 1, id: 'TOOL_CALL_RESULT' },
+      { code: 'malformed_event', at: 2, id: '' },
+    ]);
   });
 
   it('that are retired are read as their successors', () => {

@@ -90,6 +90,89 @@ describe('a snapshot', () => {
     expect(folded.findings).toEqual([]);
   });
 
+  it.each(['m1', 'c1', 'x1'])('joins text and a call that were streamed apart, under its id %s', (id) => {
+    const folded = foldRun([
+      ...say('m1', 'Looking.'),
+      ...call('c1', '{"n":1}'),
+      result('c1', 'one'),
+      snapshot(caller(id, 'Looking.', { c1: '{"n":1}' }), { id: 't1', role: 'tool', toolCallId: 'c1', content: 'one' }),
+      ...say('m2', 'Done.'),
+    ]);
+    expect(sketch(folded)).toEqual([
+      `assistant ${id} | "Looking." | tides({"n":1}) answered`,
+      'tool t1 | "one" | for c1',
+      'assistant m2 | "Done."',
+    ]);
+    expect(folded.findings).toEqual([]);
+  });
+
+  it('joins a call to an equal text of its own turn alone', () => {
+    const folded = foldRun([
+      ...say('m1', 'Looking.'),
+      textStart('u1', { role: 'user' }),
+      text('u1', 'Again?'),
+      textEnd('u1'),
+      ...call('c1'),
+      snapshot(user('u1', 'Again?'), caller('x1', 'Looking.', { c1: '{}' })),
+    ]);
+    expect(sketch(folded)).toEqual([
+      'assistant m1 | "Looking." | omitted',
+      'user u1 | "Again?"',
+      'assistant x1 | "Looking." | tides({}) complete',
+    ]);
+  });
+
+  it('joins neighbouring texts that come to its own', () => {
+    const pieces = [...say('m1', 'Low'), ...say('m2', ' '), textStart('m3'), text('m3', 'tide')];
+    const folded = foldRun([...pieces, snapshot(assistant('x1', 'Low tide')), text('m3', ' at four.'), textEnd('m3')]);
+    expect(sketch(folded)).toEqual(['assistant x1 | "Low tide at four."']);
+    expect(folded.findings).toEqual([]);
+    const whole = snapshot(caller('x1', 'Low tide', { c1: '{}' }));
+    expect(sketch(foldRun([...pieces, textEnd('m3'), ...call('c1'), whole]))).toEqual([
+      'assistant x1 | "Low tide" | tides({}) complete',
+    ]);
+  });
+
+  it('does not join texts that come to another one, or that others stand between', () => {
+    const pieces = [...say('m1', 'Low '), ...say('m2', 'tide')];
+    expect(sketch(foldRun([...pieces, snapshot(assistant('x1', 'Low tides'))]))).toHaveLength(3);
+    expect(
+      sketch(
+        foldRun([...say('m1', 'Low '), ...call('c1'), ...say('m2', 'tide'), snapshot(assistant('x1', 'Low tide'))]),
+      ),
+    ).toHaveLength(4);
+  });
+
+  it.each([
+    ['ahead of the stream', 'Low at four', ['Low at ', 'fo'], ['ur']],
+    ['ahead of the stream, which goes on', 'Low at four', ['Low at '], ['four', ' and ten']],
+    ['ahead of a stream that ends behind it', 'Low at four', ['Low at '], ['fo']],
+    ['ahead of a stream that goes on from it', 'Low at four', ['Low at '], [' and ten']],
+    ['behind the stream', 'Low at', ['Low at ', 'fo'], ['ur']],
+  ])('of a message under way and under another id may be %s', (_, stated, before, after) => {
+    const folded = foldRun([
+      textStart('m1'),
+      ...before.map((delta) => text('m1', delta)),
+      snapshot(user('u1', 'Tide?'), assistant('x1', stated)),
+      ...after.map((delta) => text('m1', delta)),
+      textEnd('m1'),
+    ]);
+    const said = after.at(-1) === ' and ten' ? 'Low at four and ten' : 'Low at four';
+    expect(sketch(folded)).toEqual(['user u1 | "Tide?"', `assistant x1 | "${said}"`]);
+    expect(folded.findings).toEqual([]);
+  });
+
+  it('of a message under way does not take an earlier message for it', () => {
+    const folded = foldRun([
+      textStart('m1'),
+      text('m1', 'Low'),
+      snapshot(assistant('x0', 'Low at four.'), user('u1', 'Now?')),
+      text('m1', 'er.'),
+      textEnd('m1'),
+    ]);
+    expect(sketch(folded)).toContain('assistant m1 | "Lower." | omitted');
+  });
+
   it('gathers calls that were streamed apart, with their results', () => {
     const folded = foldRun([
       ...call('c1', '{"n":1}'),

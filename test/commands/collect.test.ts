@@ -125,10 +125,18 @@ describe('collect', () => {
     await expect(refusal).rejects.toThrow(message);
   });
 
-  it('refuses a request that is no JSON object', async () => {
+  it.each([
+    ['[]', 'given an empty list'],
+    ['"hi"', 'given "hi"'],
+    ['{\n  "threadId": "t",\n}', 'line 3, column 1 is no JSON: "}"'],
+    ['{"threadId": "t"', 'it ends at line 1, column 17, in the midst of its JSON'],
+    ['', 'it ends at line 1, column 1, in the midst of its JSON'],
+  ])('refuses the request %j and says why', async (json, found) => {
     const path = join(folder, 'request.json');
-    await writeFile(path, '[]');
-    await expect(run(['--input', path])).rejects.toThrow('expected a JSON object, the body of a request');
+    await writeFile(path, json);
+    await expect(run(['--input', path])).rejects.toThrow(
+      `--input ${path}: ${found}; expected a JSON object, the body of a request`,
+    );
   });
 
   it('loads no package before it runs', async () => {
