@@ -11,6 +11,7 @@ export interface RunHead {
   readonly threadId: string;
   /** Empty when it is not said. */
   readonly runId: string;
+  readonly parentRunId?: string;
   readonly hasMessages: boolean;
   /** It answers interrupts. */
   readonly resumes: boolean;
@@ -91,10 +92,11 @@ function openEnvelope(body: JsonObject): RunInput {
 }
 
 function headOf({ fields, method }: RunInput): RunHead {
-  const { threadId, runId, messages, resume } = fields;
+  const { threadId, runId, parentRunId, messages, resume } = fields;
   return {
     threadId: typeof threadId === 'string' ? threadId : '',
     runId: typeof runId === 'string' ? runId : '',
+    ...(typeof parentRunId === 'string' && { parentRunId }),
     hasMessages: Array.isArray(messages) && messages.length > 0,
     resumes: (Array.isArray(resume) && resume.length > 0) || commandOf(fields).resume !== undefined,
     ...(method === undefined ? {} : { method }),

@@ -3,7 +3,7 @@ import { AG_UI_STREAM_TYPES, mediaType } from '../lib/media-type.ts';
 import { paced } from '../lib/steps.ts';
 import type { Capture, ChunkArrival } from './capture.ts';
 import { type ContentEnd, decodeContent, type Slice, SLICE_BYTES } from './decode-content.ts';
-import type { Ending, Exchange, Timing } from './exchange.ts';
+import type { Ending, Exchange, Run, Timing } from './exchange.ts';
 import { type Fold, type Folded, holdsEvents, openFold } from './fold.ts';
 import { exchangeKind, readingRunRequest, readThreadId, type RunRequest, unreadRequest } from './input.ts';
 import { pacedInput } from './paced-input.ts';
@@ -128,7 +128,7 @@ function toExchange(capture: Capture, request: RunRequest | undefined, folded: F
     ...(tenant === undefined ? {} : { tenant }),
     threadId: request?.threadId || (folded.runs[0]?.threadId ?? ''),
     runId: request?.runId || (folded.runs[0]?.runId ?? ''),
-    runs: folded.runs,
+    runs: withParent(folded.runs, request?.parentRunId),
     input: folded.input,
     output: folded.output,
     messages: folded.messages,
@@ -145,6 +145,12 @@ function toExchange(capture: Capture, request: RunRequest | undefined, folded: F
     ...(usage ? { usage } : {}),
     trace,
   };
+}
+
+/** Most agents do not repeat what the request says of the run's parent. */
+function withParent([first, ...others]: readonly Run[], parentRunId: string | undefined): readonly Run[] {
+  if (first === undefined) return [];
+  return parentRunId === undefined ? [first, ...others] : [{ parentRunId, ...first }, ...others];
 }
 
 function endingOf(capture: Capture, folded: Folded): Ending {

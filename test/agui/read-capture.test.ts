@@ -30,6 +30,24 @@ const REQUEST = { threadId: 'thread', runId: 'r1', messages: [{ id: 'u1', role: 
 const read = (parts: Parameters<typeof captureOf>[0]) => readCapture(captureOf(parts), BOUNDS);
 
 describe('readCapture', () => {
+  it.each([
+    [{}, 'asked'],
+    [{ parentRunId: 'told' }, 'told'],
+  ])('takes the parent of a run from the request unless the agent names one: %j', async (told, parentRunId) => {
+    const events = [
+      { type: 'RUN_STARTED', threadId: 't', runId: 'r', ...told },
+      { type: 'RUN_FINISHED', threadId: 't', runId: 'r' },
+    ];
+    const exchange = await readCapture(
+      captureOf({
+        request: { threadId: 't', runId: 'r', parentRunId: 'asked', messages: [] },
+        pieces: events.map((event) => Buffer.from(`data: ${JSON.stringify(event)}\n\n`)),
+      }),
+      BOUNDS,
+    );
+    expect(exchange?.runs).toMatchObject([{ runId: 'r', parentRunId }]);
+  });
+
   it('makes an exchange of request and response', async () => {
     const exchange = await read({ pieces: [SSE], request: REQUEST });
     expect(exchange).toMatchObject({
