@@ -6,7 +6,7 @@ import { parseArguments } from './parse-arguments.ts';
 
 const HELP = `Usage: agui-sidecar check [--config FILE] [--set a.b=c]... [--json]
 
-Checks that the sidecar would work: the configuration is valid, each agent can be reached, the judge really judges (a small
+Checks that the sidecar would work: the configuration is valid, each agent can be reached, the judge really answers (a small
 conversation is put to it, which costs a few hundred tokens), and the collector takes spans. Nothing is started, and no
 agent is asked to run.
 
