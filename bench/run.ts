@@ -1,21 +1,34 @@
-/**
- * `npm run bench`, or `npm run bench -- NAME` for one. Each benchmark compares variants inside the same windows of time,
- * on the same machine and the same traffic, and prints ratios: absolute figures of one machine say little about another.
- */
-const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
-  proxy: async () => (await import('./proxy.ts')).benchProxy(),
-  collector: async () => (await import('./collector.ts')).benchCollector(),
+import type { Found } from './found.ts';
+import { type BenchOptions, readArguments, USAGE } from './options.ts';
+import { writeToPage } from './page.ts';
+
+/** Each is loaded only when it runs. */
+const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Found>>> = {
+  proxy: async (options) => (await import('./proxy/bench.ts')).benchProxy(options),
+  tee: async (options) => (await import('./tee/bench.ts')).benchTee(options),
+  isolation: async (options) => (await import('./isolation/bench.ts')).benchIsolation(options),
+  collector: async (options) => (await import('./collector/bench.ts')).benchCollector(options),
 };
 
-const [name] = process.argv.slice(2);
-const names = name === undefined ? Object.keys(BENCHMARKS) : [name];
-for (const each of names) {
-  const benchmark = Object.hasOwn(BENCHMARKS, each) ? BENCHMARKS[each] : undefined;
-  if (benchmark) {
-    console.log(`\n${each}`);
-    await benchmark();
-  } else {
-    console.error(`No benchmark is called "${each}". Known: ${Object.keys(BENCHMARKS).join(', ')}.`);
-    process.exitCode = 2;
+/** `npm run bench`. Ends with status 1 when something was found that must not be, and 2 when it was not understood. */
+async function run(args: readonly string[]): Promise<number> {
+  const { names, options, isForPage } = readArguments(args);
+  const unknown = names.find((name) => !Object.hasOwn(BENCHMARKS, name));
+  if (unknown !== undefined) {
+    console.error(`No benchmark is called "${unknown}".\n\n${USAGE}`);
+    return 2;
   }
+  let status = 0;
+  for (const [name, benchmark] of Object.entries(BENCHMARKS)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    console.log(`\n${name}`);
+    const { text, faults } = await benchmark(options);
+    console.log(`\n${text}`);
+    for (const fault of faults) console.error(`\n${fault}`);
+    if (faults.length > 0) status = 1;
+    else if (isForPage) await writeToPage(name, text);
+  }
+  return status;
 }
+
+process.exitCode = await run(process.argv.slice(2));

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, type CommandIo, EXIT, type ExitStatus } from './commands/command.ts';
 import { ListenError } from './lib/listen-error.ts';
 import { UsageError } from './lib/usage-error.ts';
@@ -8,12 +9,15 @@ interface Entry {
   readonly summary: string;
   /** Loaded only when it is called for: `collect --help` must not pay for what `serve` needs. */
   readonly load: () => Promise<Command>;
+  /** What it prints is not what it is run for: it goes on when that cannot be written. */
+  readonly outlivesOutput?: true;
 }
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: {
     summary: 'run the sidecar (default)',
     load: async () => (await import('./commands/serve.ts')).serve,
+    outlivesOutput: true,
   },
   check: {
     summary: 'check configuration, agents, judge and exporter',
@@ -60,6 +64,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<ExitStatus>
   if (!entry) {
     throw new UsageError(`unknown command "${name}"; expected one of ${Object.keys(COMMANDS).join(', ')}. Try --help.`);
   }
+  outlivesOutput = entry.outlivesOutput === true;
   const command = await entry.load();
   if (commandArgs.includes('--help') || commandArgs.includes('-h')) return print(io, command.help);
   return command.run(commandArgs, io);
@@ -82,8 +87,13 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-// A reader that closes its end early (`| head`) has what it wanted.
+/** How long a reader who may have stopped is waited for at the end. */
+const LAST_LINES_MS = 1000;
+
+let outlivesOutput = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (outlivesOutput) return;
+  // A reader that closes its end early (`| head`) has what it wanted.
   if (error.code === 'EPIPE') process.exit(EXIT.done);
   throw error;
 });
@@ -101,4 +111,8 @@ const io: CommandIo = { stdin, stdout, stderr, env, signal: interruption() };
 const status = await main(process.argv.slice(2), io).catch(statusAfter);
 // Ends the process although something may still be open: an export to a collector that does not answer, a keep-alive
 // connection to a judge. What was written goes out first.
-stdout.write('', () => process.exit(status));
+const written = Promise.all(
+  [stdout, stderr].map((output) => new Promise<void>((resolve) => output.write('', () => resolve()))),
+);
+await (outlivesOutput ? Promise.race([written, delay(LAST_LINES_MS)]) : written);
+process.exit(status);

@@ -69,7 +69,11 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
         const { agent } = closing.conversation.key;
         prometheus.recordClosing(agent);
         const evaluatorVersions = metricsOf(agent).map((configured) => configured.evaluatorVersion);
-        const rules = { sampling: config.sampling, evaluatorVersions };
+        const rules = {
+          sampling: config.sampling,
+          evaluatorVersions,
+          openAtStop: config.shutdown.openConversations,
+        };
         const decided = decideClosing(closing, rules);
         if (decided.kind === 'judge') return void store.offer(decided.job);
         prometheus.recordDecision(agent, decided.decision);
@@ -77,9 +81,12 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
       },
       onDropped(job, why, cause) {
         prometheus.recordDecision(job.agent, why);
+        const { agent } = job;
+        if (cause !== undefined) {
+          log.error({ agent, error: cause }, 'a sampled conversation was not judged; this is a defect');
+        } else if (why === 'shed') log.warn({ agent, why }, 'a sampled conversation was not judged');
+        // At a stop there may be thousands: one line says how many.
         if (why === 'expired') expired += 1;
-        if (cause === undefined) log.warn({ agent: job.agent, why }, 'a sampled conversation was not judged');
-        else log.error({ agent: job.agent, error: cause }, 'a sampled conversation was not judged; this is a defect');
       },
     },
   });
@@ -122,9 +129,12 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
   return {
     store,
     async close(graceMs) {
-      await store.close(graceMs);
+      const closed = store.close(graceMs);
+      const { queued, inFlight } = store.stats();
+      if (queued + inFlight > 0) log.info({ queued, inFlight, graceMs }, 'judging what was open');
+      await closed;
       // The counter ends with the process, most likely before it is scraped again.
-      if (expired > 0) log.warn({ expired }, 'conversations under way will not be judged');
+      if (expired > 0) log.warn({ expired }, 'conversations that were open will not be judged');
       await judge?.[Symbol.asyncDispose]();
     },
   };
@@ -137,7 +147,9 @@ function logScorecard({ job, decision, results }: Scorecard, log: Logger): void 
   const scores = Object.fromEntries(
     results.flatMap(({ metric, verdict }) => (verdict.kind === 'scored' ? [[metric, verdict.value]] : [])),
   );
-  log.info({ agent: job.agent, decision, scores, traceId: job.runs.at(-1)?.trace.traceId }, 'judged a conversation');
+  const { agent, cause: closing } = job;
+  const traceId = job.runs.at(-1)?.trace.traceId;
+  log.info({ agent, decision, closing, scores, traceId }, 'judged a conversation');
   for (const { metric, verdict } of results) {
     if (verdict.kind !== 'failed') continue;
     const { errorType, cause } = verdict;

@@ -2,28 +2,32 @@ import { propagation, trace } from '@opentelemetry/api';
 import { createAdminApp } from './admin/app.ts';
 import { startAdminListener } from './admin/listener.ts';
 import { metricsRoute } from './admin/metrics-route.ts';
-import { probes, type Readiness } from './admin/probes.ts';
+import { probes } from './admin/probes.ts';
+import { createReadiness } from './admin/readiness.ts';
 import { EVENT_TYPES } from './agui/read-event.ts';
 import type { Config } from './config/config.ts';
 import { configuredMetrics, createEvaluation, openJudge } from './evaluation.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { ListenError } from './lib/listen-error.ts';
+import { type LoopDelay, watchLoopDelay } from './lib/loop-delay.ts';
 import { packageVersion } from './lib/version.ts';
 import { createObserver } from './observation.ts';
 import { createProxyServer } from './proxy/server.ts';
-import type { Logger } from './telemetry/log.ts';
+import { shutDown, TELEMETRY_MS } from './shutdown.ts';
+import type { Log } from './telemetry/log.ts';
 import { createPrometheus } from './telemetry/prometheus.ts';
 import { createRunSpans } from './telemetry/run-span.ts';
 
 export interface Sidecar {
+  /** 0 when the proxy listens on a unix socket. */
   readonly proxyPort: number;
   readonly adminPort: number;
-  /** Lets open streams and queued jobs end within the configured grace, then stops. Idempotent. */
+  /** Lets open streams end and what was said be judged, as configured, then stops. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface SidecarOptions {
-  readonly log: Logger;
+  readonly log: Log;
   readonly clock?: Clock;
   /** False: proxy, measure and trace, but judge nothing. Default true. */
   readonly worker?: boolean;
@@ -37,8 +41,9 @@ export interface SidecarOptions {
 export async function startSidecar(config: Config, options: SidecarOptions): Promise<Sidecar> {
   const { log, clock = systemClock, worker = true } = options;
   const version = packageVersion();
-  let readiness: Readiness = 'starting';
+  const readiness = createReadiness();
   let spansQueued = () => 0;
+  let loopDelay: LoopDelay | undefined;
 
   // Void until the SDK has registered itself below; the client's own trace headers pass until then.
   const tracer = trace.getTracerProvider().getTracer('agui-sidecar', version);
@@ -57,6 +62,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     eventTypes: EVENT_TYPES,
     queue: () => evaluation.store.stats(),
     spanQueueLength: () => spansQueued(),
+    logLinesLost: () => log.linesLost(),
     build: { version, revision: process.env['REVISION'] || 'unknown' },
     onRefused: (series, value) => log.error({ series, value }, 'a value that no series can take was refused'),
   });
@@ -81,21 +87,26 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     agents: config.agents,
     observe: observer.observe,
     tap: config.tap.share > 0 ? config.tap : undefined,
+    isOverloaded: () => loopDelay?.isHigh() ?? false,
+    maxConnections: config.listen.maxConnections,
     ...config.proxy,
     ...config.conversation,
     now: () => clock.now(),
     onTapDropped: (bytes) => prometheus.recordTeeDrop(bytes),
+    onTapShed: () => prometheus.recordTeeShed(),
+    onRefused: (refusal) => prometheus.recordRefusal(refusal),
     onFault: (error) => log.error({ error }, 'an observer failed; the stream went on'),
   });
   const admin = await startAdminListener(
-    createAdminApp([metricsRoute(prometheus), probes(() => readiness)], (error) =>
-      log.error({ error }, 'admin failed'),
-    ),
+    createAdminApp([metricsRoute(prometheus), probes(readiness)], (error) => log.error({ error }, 'admin failed')),
     config.admin,
   );
-  const bound = await proxy.listen(config.listen).catch(async (cause: unknown) => {
+  const { socket, port, host } = config.listen;
+  const bound = await proxy.listen(socket ? { path: socket } : { port, host }).catch(async (cause: unknown) => {
     await admin.stop();
-    throw new ListenError('proxy', config.listen, 'set listen.port or PORT', cause);
+    throw socket
+      ? new ListenError('proxy', { socket }, 'remove it if nobody listens there, or set listen.socket', cause)
+      : new ListenError('proxy', { port, host }, 'set listen.port or PORT', cause);
   });
 
   // Loading the SDK takes a second of this thread. The listeners stand already, so what comes in waits and is not refused;
@@ -105,26 +116,20 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     serviceVersion: version,
     log,
     onSpans: (outcome, count) => prometheus.recordSpans(outcome, count),
+    timeoutMs: TELEMETRY_MS,
   });
   spansQueued = () => telemetry.queueLength();
-  readiness = 'ready';
-
-  async function stop(): Promise<void> {
-    readiness = 'draining';
-    const deadline = clock.now() + config.shutdown.graceMs;
-    await proxy.close({ graceMs: config.shutdown.graceMs });
-    await observer.settled();
-    await evaluation.close(Math.max(LEAST_SCORING_GRACE_MS, deadline - clock.now()));
-    await telemetry.shutdown();
-    await admin.stop();
-  }
+  if (config.tap.maxLoopDelayMs > 0) loopDelay = watchLoopDelay(config.tap.maxLoopDelayMs);
+  readiness.become('ready');
 
   let stopping: Promise<void> | undefined;
-  return { proxyPort: portOf(bound), adminPort: admin.port, stop: () => (stopping ??= stop()) };
+  const stop = () => {
+    const parts = { readiness, proxy, observer, evaluation, telemetry, admin, clock, log };
+    stopping ??= shutDown(parts, config.shutdown).finally(() => loopDelay?.[Symbol.dispose]());
+    return stopping;
+  };
+  return { proxyPort: portOf(bound), adminPort: admin.port, stop };
 }
-
-/** Streams may have used up the grace; a judge that is about to answer gets this much. */
-const LEAST_SCORING_GRACE_MS = 1000;
 
 function runSpanOptions({ telemetry }: Config) {
   const { providerName, trustIncomingTrace, toolSpans } = telemetry;

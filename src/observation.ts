@@ -31,6 +31,10 @@ export interface Observer {
   readonly observe: Observe;
   /** Resolves when every request that has ended is read and stored. */
   settled(): Promise<void>;
+  /** Pieces of that work under way: at least one for each request that has ended and is not stored. */
+  unsettled(): number;
+  /** Requests that the sidecar cut because it stopped. */
+  cut(): number;
 }
 
 /** A request under observation. */
@@ -44,8 +48,9 @@ interface Observed {
 /** What is done about each proxied request beside forwarding it: spans, counts, and its exchange to the store. */
 export function createObserver({ runSpans, prometheus, store, bounds, share, log }: ObserverOptions): Observer {
   const unfinished = new Set<Promise<unknown>>();
+  let cut = 0;
   // One at a time: each gives the event loop back after every step, and the steps of several would add up. What waits is
-  // held within the bounds of the tap.
+  // held within the bounds of the tap, and is read even while the sidecar stops.
   const reading = createLimit(1);
 
   /** Does one part of the work; when it fails, that is logged and the other parts go on. */
@@ -75,11 +80,16 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
     return threadId !== '' && unitHash(['tap', agent, tenant ?? null, threadId]) < share;
   }
 
+  /** Of a thread that is known, and not read. */
+  function isLeftOut(request: ProxiedRequest, head: RunHead | undefined): boolean {
+    return share < 1 && head !== undefined && head.threadId !== '' && !isInShare(request, head.threadId);
+  }
+
   async function finish({ request, spans, begun }: Observed, end: RequestEnd, capture?: Capture): Promise<void> {
     const read =
       capture &&
       (await attempt(request, 'an exchange could not be read; the stream went on', async () => ({
-        exchange: await reading(NEVER, () => readCapture(capture, bounds)),
+        exchange: await reading(undefined, () => readCapture(capture, bounds)),
       })));
     const exchange = read?.exchange;
     prometheus.requestEnded(request, end, exchange);
@@ -121,10 +131,11 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
         ...(spans.traceHeaders && { traceHeaders: spans.traceHeaders }),
         requested(body) {
           head = readHead(request, body);
+          if (isLeftOut(request, head)) return;
           begun = track(attempt(request, 'the beginning of a run could not be stored', () => begin(request, head)));
         },
         // A thread that cannot be told yet may show in the stream.
-        ...(share < 1 && { wantsCopy: () => !head?.threadId || isInShare(request, head.threadId) }),
+        ...(share < 1 && { wantsCopy: () => !isLeftOut(request, head) }),
         streaming() {
           void track(
             attempt(request, 'a sign of life could not be stored', async () => {
@@ -134,6 +145,7 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
           );
         },
         finished(end, capture) {
+          if (end.errorCode === 'shutting_down') cut += 1;
           // At once: what is still to be read of a request is no longer under way.
           prometheus.requestClosed(request);
           return track(
@@ -147,11 +159,10 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
     async settled() {
       while (unfinished.size > 0) await Promise.all(unfinished);
     },
+    unsettled: () => unfinished.size,
+    cut: () => cut,
   };
 }
-
-/** What was copied is read even while the sidecar stops. */
-const NEVER = new AbortController().signal;
 
 /**
  * A body under a Content-Encoding, which AG-UI clients do not send, is not looked into before its exchange is read. One that

@@ -48,7 +48,7 @@ describe('who may import whom', () => {
       within('telemetry'),
     ],
     ['prom-client', isOneOf('prom-client'), within('telemetry')],
-    ['express', isOneOf('express'), (from: string) => within('proxy')(from) || within('admin')(from)],
+    ['express', isOneOf('express'), within('admin')],
     ['node:http', isOneOf('node:http', 'node:https'), (from: string) => within('proxy')(from) || within('admin')(from)],
     ['the configuration', isOneOf('config'), (from: string) => within('commands')(from) || within('config')(from)],
   ])('%s', (_, target, allowed) => {

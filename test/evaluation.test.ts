@@ -8,14 +8,16 @@ import { createEvaluation } from '../src/evaluation.ts';
 import { type Judge, JudgeError } from '../src/judge/judge.ts';
 import type { Metric } from '../src/metrics/metric.ts';
 import { METRICS } from '../src/metrics/registry.ts';
-import type { Decision } from '../src/scoring/scorecard.ts';
+import type { Decision, ScoringJob } from '../src/scoring/scorecard.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { assistant, call, exchange, user } from './support/exchanges.ts';
 import { virtualClock } from './support/virtual-clock.ts';
 
 const SECOND = 1000;
 
-function configOf(rate: number): Config {
+type OpenAtStop = Config['shutdown']['openConversations'];
+
+function configOf(rate: number, openAtStop: OpenAtStop): Config {
   const env = {
     AGENT_URL: 'http://127.0.0.1:9',
     AGENT_NAME: 'harbour',
@@ -24,6 +26,7 @@ function configOf(rate: number): Config {
     CLOSING_IDLE: '10s',
     CLOSING_WAITING: '60s',
     CLOSING_OPEN_RUN: '60s',
+    SHUTDOWN_OPEN_CONVERSATIONS: openAtStop,
   };
   const result = resolveConfig({ env, sets: [] }, METRICS);
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
@@ -33,10 +36,12 @@ function configOf(rate: number): Config {
 /** How the judge treats one question. */
 type Mood = 'answers' | 'fails' | 'throws' | 'hangs';
 
-function setUp(rate: number, moods: readonly Mood[]) {
+function setUp(rate: number, moods: readonly Mood[], openAtStop: OpenAtStop = 'judge') {
   const clock = virtualClock();
   const closings = { count: 0 };
   const decisions = new Map<Decision, number>();
+  const causes: ScoringJob['cause'][] = [];
+  const logged: string[] = [];
   const decide = (decision: Decision) => void decisions.set(decision, (decisions.get(decision) ?? 0) + 1);
   let asked = 0;
   const judge: Judge & AsyncDisposable = {
@@ -71,7 +76,7 @@ function setUp(rate: number, moods: readonly Mood[]) {
     },
   });
   const params = { threshold: 1 };
-  const evaluation = createEvaluation(configOf(rate), {
+  const evaluation = createEvaluation(configOf(rate, openAtStop), {
     metrics: new Map([
       ['harbour', ['one', 'two'].map((name) => ({ metric: metric(name), params, evaluatorVersion: name }))],
     ]),
@@ -79,14 +84,17 @@ function setUp(rate: number, moods: readonly Mood[]) {
     prometheus: {
       recordClosing: () => (closings.count += 1),
       recordDecision: (_, decision) => decide(decision),
-      recordScorecard: ({ decision }) => decide(decision),
+      recordScorecard({ decision, job }) {
+        decide(decision);
+        causes.push(job.cause);
+      },
     },
     tracer: trace.getTracer('test'),
     clock,
-    log: createLog({ level: 'silent' }),
+    log: createLog({ level: 'warn', destination: { write: (line) => logged.push(line) } }),
   });
   const decided = () => [...decisions.values()].reduce((total, count) => total + count, 0);
-  return { clock, closings, decisions, decided, evaluation };
+  return { clock, closings, decisions, causes, logged, decided, evaluation };
 }
 
 const turns = () => new Promise((resolve) => setTimeout(resolve, 0));
@@ -112,9 +120,10 @@ describe('every closing ends in exactly one decision', () => {
       fc.asyncProperty(
         fc.array(step, { maxLength: 30 }),
         fc.constantFrom(0, 0.5, 1),
+        fc.constantFrom<OpenAtStop>('judge', 'expire'),
         fc.array(fc.constantFrom<Mood>('answers', 'fails', 'throws', 'hangs'), { minLength: 1, maxLength: 6 }),
-        async (steps, rate, moods) => {
-          const { clock, closings, decided, evaluation } = setUp(rate, moods);
+        async (steps, rate, openAtStop, moods) => {
+          const { clock, closings, decided, evaluation } = setUp(rate, moods, openAtStop);
           const { store } = evaluation;
           for (const [at, each] of steps.entries()) {
             if (each.kind === 'wait') clock.advance(each.seconds * SECOND);
@@ -154,5 +163,49 @@ describe('every closing ends in exactly one decision', () => {
       expect([...decisions]).toEqual([[decision, 1]]);
       await evaluation.close(0);
     }
+  });
+});
+
+describe('a stop', () => {
+  const answered = (threadId: string) =>
+    exchange({ input: [user('u1', 'hi')], output: [assistant('a1', 'hello')], overrides: { threadId } });
+
+  it('has judged what was open and at rest, as what it is', async () => {
+    const { clock, decisions, causes, evaluation } = setUp(1, ['answers']);
+    await evaluation.store.append(answered('t1'));
+    clock.advance(10 * SECOND);
+    await evaluation.store.append(answered('t2'));
+    await evaluation.close(5 * SECOND);
+    expect([...decisions]).toEqual([['scored', 2]]);
+    expect(causes).toEqual(['idle', 'shutdown']);
+  });
+
+  it('judges nothing of what a run or a person is still to add to', async () => {
+    const { decisions, evaluation } = setUp(1, ['answers']);
+    const { store } = evaluation;
+    await store.append(answered('running'));
+    await store.runBegan({ agent: 'harbour', threadId: 'running' });
+    const question = { input: [user('u1', 'hi')], output: [assistant('a1', '', [call('c1')])] };
+    await store.append(exchange({ ...question, overrides: { threadId: 'waiting' } }));
+    await evaluation.close(5 * SECOND);
+    expect([...decisions]).toEqual([['expired', 2]]);
+  });
+
+  it('judges nothing at all when it was told so', async () => {
+    const { decisions, evaluation } = setUp(1, ['answers'], 'expire');
+    await evaluation.store.append(answered('t1'));
+    await evaluation.close(5 * SECOND);
+    expect([...decisions]).toEqual([['expired', 1]]);
+  });
+
+  it('says once how many the judge did not come to', async () => {
+    const { clock, decisions, logged, evaluation } = setUp(1, ['hangs']);
+    for (let thread = 0; thread < 30; thread++) await evaluation.store.append(answered(`t${thread}`));
+    const closed = evaluation.close(5 * SECOND);
+    await turns();
+    clock.advance(5 * SECOND);
+    await closed;
+    expect([...decisions]).toEqual([['expired', 30]]);
+    expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ expired: 30 }]);
   });
 });

@@ -1,16 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { HttpAgent } from '@ag-ui/client';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../src/config/resolve.ts';
 import { startSidecar } from '../src/main.ts';
 import { METRICS } from '../src/metrics/registry.ts';
 import { createLog } from '../src/telemetry/log.ts';
+import { ask, POST_JSON, RUN_REQUEST } from './proxy/support.ts';
 import { startTideAgent } from './support/tide-agent.ts';
 import { virtualClock } from './support/virtual-clock.ts';
 
 const IDLE_MS = 60_000;
 
-async function start(agentUrl: string) {
+async function start(agentUrl: string, sets: readonly string[] = ['shutdown.grace=0s']) {
   process.env['OTEL_SDK_DISABLED'] = 'true';
   const env = {
     AGENT_URL: agentUrl,
@@ -19,19 +20,29 @@ async function start(agentUrl: string) {
     ADMIN_HOST: '127.0.0.1',
     CLOSING_IDLE: '60s',
   };
-  const result = resolveConfig({ env, sets: ['listen.port=0', 'admin.port=0', 'shutdown.grace=0s'] }, METRICS);
+  const result = resolveConfig({ env, sets: ['listen.port=0', 'admin.port=0', ...sets] }, METRICS);
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   const clock = virtualClock();
   const sidecar = await startSidecar(result.config, { log: createLog({ level: 'silent' }), clock });
   onTestFinished(() => sidecar.stop());
-  const metrics = async () => (await fetch(`http://127.0.0.1:${sidecar.adminPort}/metrics`)).text();
+  const adminUrl = `http://127.0.0.1:${sidecar.adminPort}`;
+  const metrics = async () => (await fetch(`${adminUrl}/metrics`)).text();
   /** Waits until the sidecar's metrics hold this line. */
   const shows = async (line: string) => {
     while (!(await metrics()).split('\n').includes(line)) await pause(10);
     return true;
   };
-  return { clock, url: `http://127.0.0.1:${sidecar.proxyPort}`, shows };
+  const url = `http://127.0.0.1:${sidecar.proxyPort}`;
+  return {
+    clock,
+    url,
+    shows,
+    stop: () => sidecar.stop(),
+    readyz: async () => (await fetch(`${adminUrl}/readyz`)).status,
+  };
 }
+
+const turns = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 it('closes a thread once, although a run of it lasts longer than the idle time', async () => {
   const hold = Promise.withResolvers<void>();
@@ -62,4 +73,88 @@ it('closes a thread once, although a run of it lasts longer than the idle time',
   await read(3);
   clock.advance(IDLE_MS);
   expect(await closed(2)).toBe(true);
+});
+
+describe('a stop', () => {
+  const QUIET_MS = 1000;
+  const DELAY = ['shutdown.delay=1h', 'shutdown.grace=2h'];
+  const HOUR_MS = 60 * 60_000;
+
+  /** Posts on a connection of its own: `close` as its answer says, or `refused`. */
+  const post = (url: string) =>
+    ask(url, POST_JSON, RUN_REQUEST).then(
+      ({ headers }) => headers.connection,
+      (error: NodeJS.ErrnoException) => (error.code === 'ECONNREFUSED' ? 'refused' : Promise.reject(error)),
+    );
+
+  /** Resolves once connections are refused; meanwhile there may be some that are not. */
+  async function isRefusing(url: string) {
+    while ((await post(url)) !== 'refused') await turns();
+    return true;
+  }
+
+  it('refuses connections at once when nobody has ever asked whether it is ready', async () => {
+    await using agent = await startTideAgent();
+    const { url, stop } = await start(agent.url, DELAY);
+    const stopped = stop();
+    expect(await isRefusing(url)).toBe(true);
+    await stopped;
+  });
+
+  it('goes on to accept until a prober has seen it fail and nobody has come for a second', async () => {
+    await using agent = await startTideAgent();
+    const { clock, url, readyz, stop } = await start(agent.url, DELAY);
+    expect(await readyz()).toBe(200);
+    const stopped = stop();
+    clock.advance(HOUR_MS - 100 * QUIET_MS);
+    await turns();
+    expect(await post(url)).toBe('close');
+
+    expect(await readyz()).toBe(503);
+    for (let second = 0; second < 10; second++) {
+      await turns();
+      expect(await post(url)).toBe('close');
+      clock.advance(QUIET_MS);
+    }
+
+    // A look at the end of the second with the last request, and one at the end of the next.
+    for (let second = 0; second < 2; second++) {
+      await turns();
+      clock.advance(QUIET_MS);
+    }
+    expect(await isRefusing(url)).toBe(true);
+    await stopped;
+  });
+
+  it('waits no longer than it was told to when nobody asks again', async () => {
+    await using agent = await startTideAgent();
+    const { clock, url, readyz, stop } = await start(agent.url, DELAY);
+    await readyz();
+    const stopped = stop();
+    clock.advance(HOUR_MS - 1);
+    await turns();
+    expect(await post(url)).toBe('close');
+    clock.advance(1);
+    expect(await isRefusing(url)).toBe(true);
+    await stopped;
+  });
+
+  it('waits no longer than half of the grace, so that what comes last can end', async () => {
+    await using agent = await startTideAgent();
+    const { clock, url, readyz, stop } = await start(agent.url, ['shutdown.delay=1h', 'shutdown.grace=2s']);
+    await readyz();
+    const stopped = stop();
+    clock.advance(1000);
+    expect(await isRefusing(url)).toBe(true);
+    await stopped;
+  });
+
+  it('is over at once when it is to have no delay, and the same when it is asked for again', async () => {
+    await using agent = await startTideAgent();
+    const { readyz, stop } = await start(agent.url, ['shutdown.delay=0s']);
+    await readyz();
+    const stopped = stop();
+    expect(stop()).toBe(stopped);
+    await stopped;
+  });
 });

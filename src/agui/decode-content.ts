@@ -64,7 +64,8 @@ async function passThrough(slices: Iterable<Slice>, take: Take): Promise<Content
   let count = 0;
   let bytes = 0;
   for (const slice of slices) {
-    if (!(await take(slice))) return 'stopped';
+    const taken = take(slice);
+    if (!(typeof taken === 'boolean' ? taken : await taken)) return 'stopped';
     count += 1;
     bytes += slice.bytes.length;
     if (count >= SLICES_PER_TURN || bytes >= SLICE_BYTES) {

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import { createParser } from 'eventsource-parser';
+import { createParser, type EventSourceParser } from 'eventsource-parser';
 
 /** One SSE event that carries data. */
 interface SseEvent {
@@ -25,6 +25,12 @@ export interface SseDecoder {
   end(): void;
 }
 
+/**
+ * Room beside the data of an event for its other fields and their names, in characters. The parser's own bound counts
+ * those as well, if a cut falls into them: without room, an event just within the bound would be too large by the cut.
+ */
+const FIELD_ROOM = 1024;
+
 export function createSseDecoder(options: SseDecoderOptions): SseDecoder {
   const utf8 = new StringDecoder('utf8');
   let stopped = false;
@@ -33,16 +39,23 @@ export function createSseDecoder(options: SseDecoderOptions): SseDecoder {
     stopped = true;
     options.onTooLarge();
   };
+  const maxBufferSize = options.maxEventLength + FIELD_ROOM;
+  /** Characters since the last event, or more. */
+  let unfinished = 0;
   const parser = createParser({
-    maxBufferSize: options.maxEventLength,
+    maxBufferSize,
     onEvent: ({ data, event }) => {
+      unfinished = 0;
       if (data.length > options.maxEventLength) stop();
       else if (!stopped) options.onEvent(event === undefined ? { data } : { data, name: event });
     },
-    onError: ({ type }) => {
-      if (type === 'max-buffer-size-exceeded') stop();
-    },
+    // No `onError`: the parser would make an error for each line that is no field, which costs a thousand times the line.
   });
+  const parse = (text: string): void => {
+    parser.feed(text);
+    unfinished += text.length;
+    if (unfinished > maxBufferSize && hasGivenUp(parser)) stop();
+  };
   const findCarriageReturn = lineEndWatch();
   let hasCarriageReturn = false;
 
@@ -50,22 +63,35 @@ export function createSseDecoder(options: SseDecoderOptions): SseDecoder {
     if (stopped || text === '') return;
     const lineStart = hasCarriageReturn ? undefined : findCarriageReturn(text);
     if (lineStart === undefined) {
-      parser.feed(text);
+      parse(text);
       return;
     }
-    // The events before that line come first, so that what is reported does not depend on how the bytes were cut.
+    // The events before that line, and the bound, come first: what is reported does not depend on how the bytes were cut.
     hasCarriageReturn = true;
-    parser.feed(text.slice(0, lineStart));
+    const lineEnd = text.indexOf('\r', lineStart);
+    parse(text.slice(0, lineStart));
+    if (!stopped) parse(text.slice(lineStart, lineEnd));
+    if (stopped) return;
     options.onCarriageReturn();
-    feed(text.slice(lineStart));
+    feed(text.slice(lineEnd));
   };
   return {
     push: (bytes) => feed(utf8.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))),
     end: () => {
       feed(utf8.end());
-      if (!stopped) parser.feed('\n\n');
+      if (!stopped) parse('\n\n');
     },
   };
+}
+
+/** Behind its bound a parser refuses everything; nothing changes nothing. */
+function hasGivenUp(parser: EventSourceParser): boolean {
+  try {
+    parser.feed('');
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /**

@@ -108,6 +108,6 @@ export interface Interrupt {
   readonly id: string;
   readonly toolCallId?: string;
   readonly toolName?: string;
-  /** The arguments that wait for approval, when the interrupt carries them. */
+  /** The arguments that wait for approval, when the interrupt carries them and they can be written down again. */
   readonly args?: JsonObject;
 }

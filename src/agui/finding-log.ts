@@ -3,6 +3,9 @@ import type { DroppedFindings, Finding, FindingCode } from './findings.ts';
 /** Findings kept per code and exchange. A server with a bad habit shows it on every event; a thousand make the point. */
 export const FINDINGS_PER_CODE = 1000;
 
+/** Characters kept of an id: one that is long, named by a thousand findings, would be far more than the stream that sent it. */
+export const FINDING_ID_CHARACTERS = 256;
+
 /** Codes that say how an event was written, once however often it was: the others say what became of something it concerns. */
 const OF_THE_EVENT: ReadonlySet<FindingCode> = new Set([
   'null_optional',
@@ -36,7 +39,8 @@ export function createFindingLog(): FindingLog {
     return isKnown;
   };
   return {
-    note: (code, at, id) => {
+    note: (code, at, whole) => {
+      const id = whole.slice(0, FINDING_ID_CHARACTERS);
       if (isRepeated(code, at, id)) return;
       const count = (counts.get(code) ?? 0) + 1;
       counts.set(code, count);

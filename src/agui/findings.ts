@@ -37,7 +37,7 @@ export interface Finding {
   readonly code: FindingCode;
   /** 0-based index of the event in its stream; the number of events read when it concerns the stream's end. */
   readonly at: number;
-  /** The message, tool call, run or event type concerned; empty when there is none. */
+  /** The message, tool call, run or event type concerned, by the beginning of a long id; empty when there is none. */
   readonly id: string;
 }
 

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../lib/json.ts';
 import type { Interrupt } from './exchange.ts';
 import { type NoteLeniency, readLeniently, unnoticed } from './lenient.ts';
+import { readArguments } from './tool-arguments.ts';
 
 /** Interrupts of a RUN_FINISHED outcome (AG-UI 1.0). */
 export function readInterrupts(value: JsonValue | undefined, note: NoteLeniency): Interrupt[] {
@@ -24,11 +25,12 @@ function readInterrupt(item: JsonObject, fallbackId: string, note: NoteLeniency)
   const id = fields.id ?? fields.interruptId;
   const toolCallId = typeof fields.toolCallId === 'string' ? fields.toolCallId : undefined;
   const call = describedCall(fields);
+  const args = readArguments(call?.args);
   return {
     id: typeof id === 'string' ? id : (toolCallId ?? fallbackId),
     ...(toolCallId === undefined ? {} : { toolCallId }),
     ...(typeof call?.toolName === 'string' ? { toolName: call.toolName } : {}),
-    ...(isJsonObject(call?.args) ? { args: call.args } : {}),
+    ...(args === undefined ? {} : { args }),
   };
 }
 

@@ -10,7 +10,8 @@ export type FoldInput = Pick<Fold, 'push' | 'skip' | 'note'>;
  * time. A decoder hands over all events of its bytes at once, and some events cost as much as thousands of others.
  */
 export interface PacedInput extends FoldInput {
-  settle(): Promise<void>;
+  /** Nothing to wait for when all of it fits in one turn, as it mostly does. */
+  settle(): Promise<void> | undefined;
 }
 
 export function pacedInput(fold: Fold): PacedInput {
@@ -19,16 +20,25 @@ export function pacedInput(fold: Fold): PacedInput {
     push: (value, arrival) => void waiting.push(() => fold.push(value, arrival)),
     skip: (code, id) => void waiting.push(() => fold.skip(code, id)),
     note: (code, id) => void waiting.push(() => fold.note(code, id)),
-    async settle() {
-      const steps = waiting;
+    settle() {
+      const steps = waiting.values();
       waiting = [];
-      let before = fold.work();
-      for (const step of steps) {
-        step();
-        if (fold.work() - before < ITEMS_PER_STEP) continue;
-        await nextTurn();
-        before = fold.work();
-      }
+      return foldTurn(fold, steps) ? undefined : foldOn(fold, steps);
     },
   };
+}
+
+/** Folds until a turn's work is done; true when nothing is left. */
+function foldTurn(fold: Fold, steps: ArrayIterator<() => void>): boolean {
+  const before = fold.work();
+  for (let step = steps.next(); !step.done; step = steps.next()) {
+    step.value();
+    if (fold.work() - before >= ITEMS_PER_STEP) return false;
+  }
+  return true;
+}
+
+async function foldOn(fold: Fold, steps: ArrayIterator<() => void>): Promise<void> {
+  do await nextTurn();
+  while (!foldTurn(fold, steps));
 }

@@ -94,11 +94,12 @@ async function readResponse(
   const input = pacedInput(fold);
   const reader = await openStreamReader(format, input, bounds);
   let room = bounds.maxDecodedBytes;
-  const end = await decodeContent(contentEncoding, slicesOf(body, chunks), async ({ bytes, at }) => {
+  const wantsMore = () => room >= 0 && !reader.hasStopped();
+  const end = await decodeContent(contentEncoding, slicesOf(body, chunks), ({ bytes, at }) => {
     reader.push(room < bytes.length ? bytes.subarray(0, room) : bytes, at);
-    await input.settle();
     room -= bytes.length;
-    return room >= 0 && !reader.hasStopped();
+    const settled = input.settle();
+    return settled ? settled.then(wantsMore) : wantsMore();
   });
   // What a bound cut off is not the stream's last event.
   if (end === 'complete' && !capture.truncated) reader.end();
@@ -109,11 +110,12 @@ async function readResponse(
 /** The body in pieces that are worth a turn of the event loop at most, each with its arrival. */
 function* slicesOf(body: Uint8Array, chunks: readonly ChunkArrival[]): Generator<Slice> {
   // Bytes before the first arrival that was written down have none.
-  const pieces = [{ offset: 0 }, ...chunks];
-  for (const [index, { offset, ...arrival }] of pieces.entries()) {
-    const end = Math.min(pieces[index + 1]?.offset ?? body.length, body.length);
-    for (let start = offset; start < end; start += SLICE_BYTES) {
-      yield { bytes: body.subarray(start, Math.min(start + SLICE_BYTES, end)), ...arrival };
+  for (let index = -1; index < chunks.length; index += 1) {
+    const chunk = chunks[index];
+    const end = Math.min(chunks[index + 1]?.offset ?? body.length, body.length);
+    for (let start = chunk?.offset ?? 0; start < end; start += SLICE_BYTES) {
+      const bytes = body.subarray(start, Math.min(start + SLICE_BYTES, end));
+      yield chunk ? { bytes, at: chunk.at } : { bytes };
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../conversation/message.ts';
-import { isJsonObject, parseJson } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../lib/json.ts';
 
-/** Deeper arguments stay text: whoever serialised them again could exhaust the stack. */
+/** Deeper arguments stay text, or are left out: whoever serialised them again could exhaust the stack. */
 const MAX_DEPTH = 500;
 
 /** The arguments that `text` stands for: an empty text is `{}`, anything that is not a JSON object stays text. */
@@ -28,3 +28,17 @@ function nestsTooDeep(text: string): boolean {
   }
   return false;
 }
+
+/** Arguments that came as a value; undefined when that is no object, or nests too deep. */
+export function readArguments(value: JsonValue | undefined): JsonObject | undefined {
+  if (!isJsonObject(value)) return undefined;
+  let level: readonly JsonValue[] = [value];
+  for (let depth = 1; depth <= MAX_DEPTH; depth += 1) {
+    level = level.flatMap(membersOf).filter((member) => typeof member === 'object' && member !== null);
+    if (level.length === 0) return value;
+  }
+  return undefined;
+}
+
+const membersOf = (value: JsonValue): readonly JsonValue[] =>
+  Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { errorCode } from '../lib/error-code.ts';
 
 /** How an attempt to reach a server over HTTP ended. */
@@ -17,6 +17,7 @@ export interface ReachOptions {
 
 const WHY: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection: nothing listens there',
+  ENOENT: 'is a socket that does not exist',
   ECONNRESET: 'closed the connection without an answer',
   UND_ERR_SOCKET: 'closed the connection without an answer',
   ENOTFOUND: 'has a host name that is not known',
@@ -32,6 +33,8 @@ const WHY: Readonly<Record<string, string>> = {
  */
 export async function reach(url: string, init: RequestInit, { timeoutMs, signal }: ReachOptions): Promise<Reached> {
   const deadline = AbortSignal.timeout(timeoutMs);
+  const { protocol, pathname } = new URL(url);
+  if (protocol === 'unix:') return connectTo(connect(decodeURIComponent(pathname)), deadline, signal);
   try {
     const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.any([signal, deadline]) });
     await response.body?.cancel();
@@ -41,13 +44,15 @@ export async function reach(url: string, init: RequestInit, { timeoutMs, signal 
     if (deadline.aborted) return { kind: 'unreachable', why: `did not answer within ${timeoutMs / 1000} s` };
     const cause = error instanceof Error ? error.cause : undefined;
     // Node's `fetch` leaves some ports out (the Fetch standard's port blocking); the proxy does not.
-    if (cause instanceof Error && cause.message === 'bad port') return connectTo(new URL(url), deadline, signal);
+    if (cause instanceof Error && cause.message === 'bad port') {
+      const { hostname, port } = new URL(url);
+      return connectTo(connect(Number(port), hostname.replace(/^\[|\]$/g, '')), deadline, signal);
+    }
     return { kind: 'unreachable', why: explain(codeOf(cause)) };
   }
 }
 
-async function connectTo({ hostname, port }: URL, deadline: AbortSignal, signal: AbortSignal): Promise<Reached> {
-  const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
+async function connectTo(socket: Socket, deadline: AbortSignal, signal: AbortSignal): Promise<Reached> {
   try {
     await once(socket, 'connect', { signal: AbortSignal.any([signal, deadline]) });
     return { kind: 'connected' };

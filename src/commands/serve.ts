@@ -14,7 +14,8 @@ Options:
   --set SETTING=VALUE  one setting, like sampling.rate=0.5; stronger than everything else
   --no-worker          proxy, measure and trace, but judge nothing
 
-The first Ctrl-C or SIGTERM lets open streams end within shutdown.grace; the second one ends the process at once.
+The first Ctrl-C or SIGTERM fails readiness, lets open streams end within shutdown.grace and judges what is left: status 0,
+whatever had to be cut. The second one ends the process at once: status 130 after Ctrl-C, 143 after SIGTERM.
 
 Example:
   AGENT_URL=http://localhost:8000 OPENAI_API_KEY=... agui-sidecar serve
@@ -44,7 +45,7 @@ export const serve: Command = {
     }
     log.info(
       {
-        proxy: `${config.listen.host}:${sidecar.proxyPort}`,
+        proxy: config.listen.socket ?? `${config.listen.host}:${sidecar.proxyPort}`,
         admin: `${config.admin.host}:${sidecar.adminPort}`,
         agents: config.agents.map(({ name, match, metrics }) => ({
           name,
@@ -59,7 +60,7 @@ export const serve: Command = {
     );
 
     if (!signal.aborted) await once(signal, 'abort');
-    log.info({ graceMs: config.shutdown.graceMs }, 'stopping: open streams may end, new connections are refused');
+    log.info({ ...config.shutdown }, 'stopping: readiness fails; a second signal ends the process at once');
     await sidecar.stop();
     log.info('stopped');
     return EXIT.done;

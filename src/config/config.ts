@@ -7,7 +7,8 @@ import type { Values } from './schema.ts';
 export interface Config {
   /** At least one, unless only a judge was asked for; names and matches are unique. */
   readonly agents: readonly AgentConfig[];
-  readonly listen: Address;
+  /** `socket`: path of a unix socket that stands in for the address. */
+  readonly listen: Address & { readonly socket?: string; readonly maxConnections: number };
   /** `token` has no use yet. */
   readonly admin: Address & { readonly token?: string };
   readonly judge: JudgeConfig;
@@ -22,11 +23,19 @@ export interface Config {
     readonly maxEventBytes: number;
     readonly maxExchangeBytes: number;
     readonly maxTotalBytes: number;
+    /** 0: never too high. */
+    readonly maxLoopDelayMs: number;
   };
   readonly proxy: {
     /** Absent: the agent may take as long as it likes. */
     readonly firstByteTimeoutMs?: number;
     readonly connectTimeoutMs: number;
+    readonly passThrough: boolean;
+    readonly replay: boolean;
+    readonly halfClose: Values['proxy.half_close'];
+    readonly maxHeaderBytes: number;
+    readonly forwardedHeaders: Values['proxy.forwarded_headers'];
+    readonly hostHeader: Values['proxy.host_header'];
   };
   readonly telemetry: {
     readonly trustIncomingTrace: boolean;
@@ -37,7 +46,12 @@ export interface Config {
     /** Whether the judge's reasons, and the causes of its failures, go out on spans. */
     readonly explanations: boolean;
   };
-  readonly shutdown: { readonly graceMs: number };
+  readonly shutdown: {
+    /** At most half of `graceMs`: what is taken last needs time to end. */
+    readonly delayMs: number;
+    readonly graceMs: number;
+    readonly openConversations: Values['shutdown.open_conversations'];
+  };
   readonly log: { readonly level: Values['log.level'] };
 }
 
@@ -89,6 +103,7 @@ export function assemble(
   metrics: readonly (readonly MetricConfig[])[],
 ): Config {
   const token = settings['admin.token'].value;
+  const socket = settings['listen.socket'].value;
   const tenantHeader = settings['conversation.tenant_header'].value?.toLowerCase();
   const firstByteTimeoutMs = settings['proxy.first_byte_timeout'].value;
   const need = <K extends keyof Values>(key: K) => valid(settings[key].value);
@@ -101,7 +116,12 @@ export function assemble(
       tools: tools.value,
       metrics: metrics[index] ?? [],
     })),
-    listen: { port: need('listen.port'), host: need('listen.host') },
+    listen: {
+      port: need('listen.port'),
+      host: need('listen.host'),
+      ...(socket !== undefined && { socket }),
+      maxConnections: need('listen.max_connections'),
+    },
     admin: { port: need('admin.port'), host: need('admin.host'), ...(token !== undefined && { token }) },
     judge: assembleJudge(settings),
     sampling: { rate: need('sampling.rate') },
@@ -117,9 +137,16 @@ export function assemble(
       maxEventBytes: need('tap.max_event'),
       maxExchangeBytes: need('tap.max_exchange'),
       maxTotalBytes: need('tap.max_total'),
+      maxLoopDelayMs: need('tap.max_loop_delay'),
     },
     proxy: {
       connectTimeoutMs: need('proxy.connect_timeout'),
+      passThrough: need('proxy.pass_through'),
+      replay: need('proxy.replay'),
+      halfClose: need('proxy.half_close'),
+      maxHeaderBytes: need('proxy.max_header_size'),
+      forwardedHeaders: need('proxy.forwarded_headers'),
+      hostHeader: need('proxy.host_header'),
       ...(firstByteTimeoutMs !== undefined && { firstByteTimeoutMs }),
     },
     telemetry: {
@@ -130,7 +157,11 @@ export function assemble(
       providerName: need('telemetry.provider_name'),
       explanations: need('telemetry.explanation') === 'on',
     },
-    shutdown: { graceMs: need('shutdown.grace') },
+    shutdown: {
+      delayMs: Math.min(need('shutdown.delay'), need('shutdown.grace') / 2),
+      graceMs: need('shutdown.grace'),
+      openConversations: need('shutdown.open_conversations'),
+    },
     log: { level: need('log.level') },
   };
 }

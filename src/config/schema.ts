@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { duration, flag, httpUrl, oneOf, port, rate, size, text, wholeNumber } from './value-types.ts';
+import {
+  agentUrl,
+  duration,
+  flag,
+  httpUrl,
+  oneOf,
+  port,
+  rate,
+  size,
+  sizeBetween,
+  text,
+  wholeNumber,
+} from './value-types.ts';
 import type { ValueType } from './value-types.ts';
 
 /** One setting. Its key is its path in the configuration file. */
@@ -30,6 +42,17 @@ const store: ValueType<{ readonly kind: 'memory' }> = {
 export const SETTINGS = {
   'listen.port': { env: 'PORT', type: port, default: '8080', help: 'Port clients connect to; 0 picks a free one.' },
   'listen.host': { env: 'HOST', type: host, default: '0.0.0.0', help: 'Address clients connect to.' },
+  'listen.socket': {
+    env: 'LISTEN_SOCKET',
+    type: text('the absolute path of a socket, such as /run/sidecar.sock', /^\/[^\0\r\n]{1,100}$/),
+    help: 'Unix socket clients connect to, in place of a port.',
+  },
+  'listen.max_connections': {
+    env: 'MAX_CONNECTIONS',
+    type: wholeNumber(1, 1_000_000),
+    default: '10000',
+    help: 'Connections of clients at once. One more is closed without an answer, and counted.',
+  },
   'admin.port': {
     env: 'ADMIN_PORT',
     type: port,
@@ -128,6 +151,12 @@ export const SETTINGS = {
     default: '64MiB',
     help: 'Most bytes of copies held at any moment, until they have been analysed.',
   },
+  'tap.max_loop_delay': {
+    env: 'TAP_MAX_LOOP_DELAY',
+    type: duration({ zero: true }),
+    default: '20ms',
+    help: 'Delay of the event loop (99th percentile over a second, twice in a row) above which no new exchange is copied, so that streams come first. `0s` copies always.',
+  },
   'proxy.first_byte_timeout': {
     env: 'FIRST_BYTE_TIMEOUT',
     type: duration(),
@@ -138,6 +167,42 @@ export const SETTINGS = {
     type: duration(),
     default: '10s',
     help: 'Wait for a connection to the agent before the client gets a 504.',
+  },
+  'proxy.max_header_size': {
+    env: 'MAX_HEADER_SIZE',
+    type: sizeBetween('1KiB', '1MiB'),
+    default: '16KiB',
+    help: "Largest head of a request, its path and query included, and of an agent's response. A larger request gets a 431, a larger response is answered with a 502.",
+  },
+  'proxy.forwarded_headers': {
+    env: 'FORWARDED_HEADERS',
+    type: oneOf('append', 'replace', 'pass'),
+    default: 'append',
+    help: "`append` believes the client's `X-Forwarded-*` and `Forwarded` and adds the client to them; `replace`, for a public edge, drops them and says only what the sidecar saw; `pass` changes and adds nothing.",
+  },
+  'proxy.host_header': {
+    env: 'HOST_HEADER',
+    type: oneOf('agent', 'client'),
+    default: 'agent',
+    help: "Whose name the agent reads in `Host`: its own, from its url, or the one the client asked for. Where a request goes, and which certificate is expected there, is the url's to say in either case.",
+  },
+  'proxy.half_close': {
+    env: 'HALF_CLOSE',
+    type: oneOf('abort', 'answer'),
+    default: 'abort',
+    help: "What a client means that ends its side of the connection after its request: `abort`, it has left, and the agent's run is cancelled at once; `answer`, it still reads (`nc` does so), and one that has left is noticed when something is sent to it.",
+  },
+  'proxy.replay': {
+    env: 'PROXY_REPLAY',
+    type: flag,
+    default: 'true',
+    help: 'A request of up to 64 KiB on a kept connection that the agent resets within 100 ms, before any byte of an answer, is sent once more on a new one: agents close idle connections without notice. `false` answers 502 instead.',
+  },
+  'proxy.pass_through': {
+    env: 'PASS_THROUGH',
+    type: flag,
+    default: 'true',
+    help: 'Chunks of a stream pass as they are, around the HTTP parser. `false` takes each apart and frames it again, which costs more.',
   },
   'telemetry.trust_incoming_trace': {
     env: 'TRUST_INCOMING_TRACE',
@@ -175,11 +240,23 @@ export const SETTINGS = {
     default: 'on',
     help: "The judge's reason on `evaluation` spans, and the cause of a verdict that failed. Either may quote the conversation; `off` leaves them out.",
   },
+  'shutdown.delay': {
+    env: 'SHUTDOWN_DELAY',
+    type: duration({ zero: true }),
+    default: '10s',
+    help: 'Time from the signal to stop in which new connections are still taken while `/readyz` fails; never longer than half of shutdown.grace. It ends early once a prober has seen the failure and nobody has come for a second, and at once when nobody has ever asked `/readyz`.',
+  },
   'shutdown.grace': {
     env: 'SHUTDOWN_GRACE',
     type: duration({ zero: true }),
     default: '30s',
-    help: 'Time that open streams and running judgements get to finish at shutdown.',
+    help: 'Time from the signal to stop that open streams get to end; then they are reset. Conversations are judged in what is left of it, 5 seconds at least. The process has ended 20 seconds after it at the latest.',
+  },
+  'shutdown.open_conversations': {
+    env: 'SHUTDOWN_OPEN_CONVERSATIONS',
+    type: oneOf('judge', 'expire'),
+    default: 'judge',
+    help: 'Conversations that are open and at rest at a stop: `judge` takes them as they are, marked as closed by the stop; `expire` only counts them, for those who restart often.',
   },
   'log.level': {
     env: 'LOG_LEVEL',
@@ -201,7 +278,12 @@ export const AGENT_SETTINGS = {
     default: 'agent',
     help: 'Label in metrics and name in spans. Required and unique when there are several agents.',
   },
-  url: { env: 'AGENT_URL', type: httpUrl, unset: 'required', help: 'Address of the agent.' },
+  url: {
+    env: 'AGENT_URL',
+    type: agentUrl,
+    unset: 'required',
+    help: 'Address of the agent, or `unix:` and the path of its socket.',
+  },
   match: {
     env: 'AGENT_MATCH',
     type: text(

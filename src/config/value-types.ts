@@ -67,6 +67,15 @@ export const size: ValueType<number> = {
   editor: { type: 'string', pattern: String.raw`^\d+(\.\d+)? ?(B|[kKMG]B|[KMG]iB)$` },
 };
 
+/** Bytes from `minimum` to `maximum`, both as a person would write them. */
+export function sizeBetween(minimum: string, maximum: string): ValueType<number> {
+  return {
+    ...size,
+    expected: `a size with a unit (B, KiB, MiB) from ${minimum} to ${maximum}`,
+    reads: quantity(parseSize, size.reads.parse(minimum), size.reads.parse(maximum)),
+  };
+}
+
 /** Text that fits a pattern. */
 export function text(expected: string, pattern: RegExp): ValueType<string> {
   return { expected, reads: z.string().regex(pattern), editor: { type: 'string', pattern: pattern.source } };
@@ -79,6 +88,13 @@ export const httpUrl: ValueType<string> = {
   editor: { type: 'string', pattern: '^https?://[^?#@]+$' },
 };
 
+/** Where an agent is: beside an http or https URL, a unix socket. */
+export const agentUrl: ValueType<string> = {
+  expected: `${httpUrl.expected}, or unix: and the path of a socket, such as unix:/run/agent.sock`,
+  reads: z.string().refine((value) => isPlainHttpUrl(value) || isSocketUrl(value)),
+  editor: { type: 'string', pattern: String.raw`^(https?://[^?#@]+|unix:/[^?#\s]+)$` },
+};
+
 /** What a person would write in YAML for a value given as text: numbers and truth values without quotes. */
 export function plainValue(written: string, value: unknown): string | number | boolean {
   return (typeof value === 'number' || typeof value === 'boolean') && String(value) === written ? value : written;
@@ -88,6 +104,10 @@ function isPlainHttpUrl(value: string): boolean {
   if (!/^https?:\/\/[^/]/i.test(value) || /[\s?#\\]/.test(value)) return false;
   const url = URL.parse(value);
   return url !== null && url.hostname !== '' && url.port !== '0' && url.username === '' && url.password === '';
+}
+
+function isSocketUrl(value: string): boolean {
+  return /^unix:\/(?!\/)[^\s?#]+$/.test(value) && URL.canParse(value);
 }
 
 function quantity(

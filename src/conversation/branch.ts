@@ -16,6 +16,15 @@ interface Cell {
 /** A message with the results that stand behind it. */
 interface Head extends Cell {
   readonly results: Cell[];
+  /** Its calls while they are being changed; {@link settle} gives them back to the message. */
+  calls?: OpenCalls | undefined;
+}
+
+/** Calls that can be changed one by one. Copied at each change, the results of many parallel calls would cost their square. */
+interface OpenCalls {
+  readonly list: ToolCall[];
+  /** By id; a message may have announced one twice. */
+  readonly positions: ReadonlyMap<string, readonly number[]>;
 }
 
 /**
@@ -36,6 +45,7 @@ export class Branch {
 
   /** The messages in the order a reader sees them. */
   toArray(): Message[] {
+    for (const head of this.#heads) settle(head);
     return this.#heads.flatMap((head) => [head.message, ...head.results.map(({ message }) => message)]);
   }
 
@@ -55,6 +65,7 @@ export class Branch {
     if (message.role === 'tool') return this.#placeResult(message, placement);
     const held = this.#byId.get(idOf(message));
     if (held) {
+      if (isHead(held)) settle(held);
       held.message = placement.supersedes ? message : continued(held.message, message);
       if (isHead(held)) this.#registerCalls(held);
     } else if (message.role === 'assistant') {
@@ -91,8 +102,9 @@ export class Branch {
   #updateCall(id: string, update: (call: ToolCall) => ToolCall): boolean {
     const caller = this.#callers.get(id);
     if (caller?.message.role !== 'assistant') return false;
-    const { message } = caller;
-    caller.message = { ...message, toolCalls: message.toolCalls.map((call) => (call.id === id ? update(call) : call)) };
+    caller.calls ??= openCalls(caller.message.toolCalls);
+    const { list, positions } = caller.calls;
+    for (const at of positions.get(id) ?? []) list[at] = update(list[at]!);
     return true;
   }
 
@@ -123,6 +135,22 @@ export class Branch {
 
 const isHead = (cell: Cell): cell is Head => 'results' in cell;
 
+function openCalls(calls: readonly ToolCall[]): OpenCalls {
+  const positions = new Map<string, number[]>();
+  for (const [at, { id }] of calls.entries()) {
+    const known = positions.get(id);
+    if (known) known.push(at);
+    else positions.set(id, [at]);
+  }
+  return { list: [...calls], positions };
+}
+
+function settle(head: Head): void {
+  if (!head.calls || head.message.role !== 'assistant') return;
+  head.message = { ...head.message, toolCalls: head.calls.list };
+  head.calls = undefined;
+}
+
 /** Ids are separate for each role. */
 const idOf = ({ role, id }: Message): string => `${role} ${id}`;
 
@@ -135,6 +163,7 @@ function updated(held: ToolCall, call: ToolCall): ToolCall {
 function continued(held: Message, message: Message): Message {
   const text = message.text.startsWith(held.text) ? message.text : held.text + message.text;
   if (held.role !== 'assistant' || message.role !== 'assistant') return { ...message, text };
-  const news = message.toolCalls.filter((call) => !held.toolCalls.some((known) => known.id === call.id));
+  const known = new Set(held.toolCalls.map(({ id }) => id));
+  const news = message.toolCalls.filter(({ id }) => !known.has(id));
   return { ...message, text, toolCalls: [...held.toolCalls, ...news] };
 }

@@ -33,7 +33,7 @@ export function mergeHistory(held: readonly Message[], exchange: Exchange): Hist
   const known = new Set(aligned.filter((at) => at >= 0));
 
   // Instructions say nothing about how much of the dialogue a client holds: some send them with each new message.
-  const last = Math.max(-1, ...[...known].filter((at) => isDialogue(held[at])));
+  const last = held.findLastIndex((message, at) => known.has(at) && isDialogue(message));
   const stopsEarly =
     last >= 0 &&
     !exchange.resumes &&
@@ -78,10 +78,15 @@ function editedAt(
   aligned: readonly number[],
 ): number | undefined {
   const lastKnown = aligned.findLastIndex((at) => at >= 0);
+  const furthest = aligned.reduce((most, at) => Math.max(most, at), -1);
+  // Of an id that is held twice, the first counts.
+  const userTurns = new Map(
+    [...held.entries()].toReversed().flatMap(([at, { role, id }]) => (role === 'user' ? [[id, at]] : [])),
+  );
   for (const [at, message] of claimed.entries()) {
     if (message.role !== 'user' || aligned[at] !== -1 || at < lastKnown || isDerivedId(message.id)) continue;
-    const edited = held.findIndex(({ role, id }) => role === 'user' && id === message.id);
-    if (edited > Math.max(-1, ...aligned)) return edited;
+    const edited = userTurns.get(message.id);
+    if (edited !== undefined && edited > furthest) return edited;
   }
   return undefined;
 }

@@ -19,10 +19,13 @@ function reconcileAssistant(held: AssistantMessage, copy: AssistantMessage): Ass
 }
 
 function mergeCalls(held: readonly ToolCall[], copies: readonly ToolCall[]): readonly ToolCall[] {
-  const news = copies.filter((copy) => !held.some((call) => call.id === copy.id));
+  const heldIds = new Set(held.map(({ id }) => id));
+  // Of an id that is there twice, the first copy counts.
+  const copyById = new Map(copies.toReversed().map((copy) => [copy.id, copy]));
+  const news = copies.filter(({ id }) => !heldIds.has(id));
   let changed = news.length > 0;
   const merged = held.map((call) => {
-    const copy = copies.find((other) => other.id === call.id);
+    const copy = copyById.get(call.id);
     if (!copy || (call.name !== UNKNOWN_TOOL && call.state !== 'open')) return call;
     changed = true;
     return { ...call, name: copy.name, args: copy.args, state: call.state === 'answered' ? call.state : copy.state };

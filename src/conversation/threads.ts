@@ -22,9 +22,10 @@ export const DEFAULT_THREAD_BOUNDS = { maxThreads: 10_000, maxCharacters: 64 * 1
 
 /**
  * Why a conversation closed. `idle` is the ordinary way; `waiting`: the person it waited for never came; `open_run`: a run
- * did not end in time; `evicted`: a bound was reached; `shutdown`: the process stops and keeps nothing.
+ * did not end in time; `evicted`: a bound was reached. When the process stops and keeps nothing: `shutdown` if the
+ * conversation was at rest, `unfinished` if a run was under way or a person was waited for.
  */
-export type ClosingCause = 'idle' | 'waiting' | 'open_run' | 'evicted' | 'shutdown';
+export type ClosingCause = 'idle' | 'waiting' | 'open_run' | 'evicted' | 'shutdown' | 'unfinished';
 
 export interface Closing {
   readonly conversation: Conversation;
@@ -142,12 +143,12 @@ export class Threads {
     return due.length > 0 ? Math.min(...due) : undefined;
   }
 
-  /** Closes every open thread at once. */
+  /** Closes every open thread at once, since the process stops. */
   closeAll(now: number): Closing[] {
     return [
       ...this.#closeSeenBefore(this.#active, Infinity, 'shutdown', now),
-      ...this.#closeSeenBefore(this.#waiting, Infinity, 'shutdown', now),
-      ...this.#closeSeenBefore(this.#running, Infinity, 'shutdown', now),
+      ...this.#closeSeenBefore(this.#waiting, Infinity, 'unfinished', now),
+      ...this.#closeSeenBefore(this.#running, Infinity, 'unfinished', now),
     ];
   }
 

@@ -17,8 +17,11 @@ export interface ChatOptions {
   readonly now: () => number;
 }
 
-/** More than any judge has to say, and less than a broken endpoint could send before its deadline. */
-const MAX_BODY_BYTES = 4 * 1024 * 1024;
+/**
+ * More than any judge has to say, and little enough that an endpoint whose answers have no end does not take the time of
+ * the streams: 4 MiB of each were felt.
+ */
+const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Node's fetch waits five minutes for a head or the next piece of a body, however long the deadline. */
 const SILENCE_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);

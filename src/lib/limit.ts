@@ -1,5 +1,5 @@
-/** Runs work in a bounded number of places, first come, first served. */
-export type Limit = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
+/** Runs work in a bounded number of places, first come, first served. Without a signal, what waits is done in any case. */
+export type Limit = <T>(signal: AbortSignal | undefined, work: () => Promise<T>) => Promise<T>;
 
 /**
  * @param places how many pieces of work run at once; an integer of at least 1. Those that wait are as many as there are
@@ -9,18 +9,18 @@ export function createLimit(places: number): Limit {
   let free = places;
   const waiting = new Set<() => void>();
 
-  function enter(signal: AbortSignal): Promise<void> {
+  function enter(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const go = (): void => {
-        signal.removeEventListener('abort', leave);
+        signal?.removeEventListener('abort', leave);
         resolve();
       };
       const leave = (): void => {
         waiting.delete(go);
-        reject(signal.reason);
+        reject(signal?.reason);
       };
       waiting.add(go);
-      signal.addEventListener('abort', leave, { once: true });
+      signal?.addEventListener('abort', leave, { once: true });
     });
   }
 
@@ -35,7 +35,7 @@ export function createLimit(places: number): Limit {
   }
 
   return async (signal, work) => {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     if (free > 0) free -= 1;
     else await enter(signal);
     try {

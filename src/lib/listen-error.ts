@@ -1,4 +1,4 @@
-/** A listener could not be started: its port is taken, or its address is not this machine's. */
+/** A listener could not be started: its port or socket is taken, or its address is not this machine's. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 
@@ -8,11 +8,12 @@ export class ListenError extends Error {
    */
   constructor(
     listener: string,
-    address: { readonly host: string; readonly port: number },
+    address: { readonly host: string; readonly port: number } | { readonly socket: string },
     remedy: string,
     cause: unknown,
   ) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    super(`the ${listener} cannot listen on ${address.host}:${address.port} (${reason}); ${remedy}`, { cause });
+    const place = 'socket' in address ? address.socket : `${address.host}:${address.port}`;
+    super(`the ${listener} cannot listen on ${place} (${reason}); ${remedy}`, { cause });
   }
 }

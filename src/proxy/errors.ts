@@ -1,13 +1,23 @@
-import type { ServerResponse } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 
 /** Why the sidecar answered in the agent's place. A closed list; see the table of statuses below. */
 export type ProxyErrorCode = keyof typeof STATUS;
 
 const STATUS = {
+  /** Not HTTP, or HTTP that two readers could take for two different requests. */
+  bad_request: 400,
   /** No agent's `match` covers the path. */
   no_route: 404,
+  /** The head did not come whole within its time. */
+  head_timeout: 408,
+  /** The head, the request target included, is over `proxy.max_header_size`. */
+  head_too_large: 431,
   /** Our own fault: a defect, never the agent's or the client's doing. */
   internal_error: 500,
+  /** CONNECT: the sidecar is no tunnel. */
+  tunnel_refused: 501,
+  /** A `Transfer-Encoding` other than `chunked`. */
+  coding_unsupported: 501,
   /** No connection could be made: refused, unknown host, bad certificate. */
   upstream_unreachable: 502,
   /** The connection was made and broke before the response was complete. */
@@ -18,11 +28,18 @@ const STATUS = {
   shutting_down: 503,
   /** No connection, or no first byte, within the configured time. */
   upstream_timeout: 504,
+  /** A version of HTTP other than 1.0 and 1.1. */
+  version_unsupported: 505,
 } as const satisfies Record<string, number>;
 
 /** A limit of our own that ran out while waiting for the agent. */
 export class UpstreamTimeout extends Error {
   override readonly name = 'UpstreamTimeout';
+}
+
+/** The other side closed: on reading, or on writing to what it had closed before. */
+export function isReset(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
 
 /**
@@ -43,6 +60,9 @@ export function describeUpstreamError(agent: string, code: ProxyErrorCode, error
     case 'upstream_timeout':
       return `Agent "${agent}" did not answer in time: ${error?.message}.`;
     case 'upstream_invalid':
+      if (error?.code === 'HPE_HEADER_OVERFLOW') {
+        return `Agent "${agent}" answered with a head larger than the sidecar takes. Send less in it, or raise proxy.max_header_size.`;
+      }
       return `Agent "${agent}" did not answer with HTTP that can be forwarded${cause}.`;
     default:
       return `Agent "${agent}" closed the connection before it answered${cause}.`;
@@ -51,9 +71,26 @@ export function describeUpstreamError(agent: string, code: ProxyErrorCode, error
 
 /** Answers in the agent's place: `{"error": {"code", "message"}}`. Call it only before a head was sent. */
 export function sendError(response: ServerResponse, code: ProxyErrorCode, message: string): void {
-  const body = Buffer.from(JSON.stringify({ error: { code, message } }));
+  const body = bodyOf(code, message);
   // An agent's phrase may be left from a head that could not be sent.
   response.statusMessage = '';
   response.writeHead(STATUS[code], { 'content-type': 'application/json', 'content-length': body.length });
   response.end(body);
+}
+
+/** The same answer as it is on the wire, for a connection on which there is no response to send it by. It is the last one. */
+export function errorText(code: ProxyErrorCode, message: string): Buffer {
+  const body = bodyOf(code, message);
+  const head = [
+    `HTTP/1.1 ${STATUS[code]} ${STATUS_CODES[STATUS[code]]}`,
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Connection: close',
+  ];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
+}
+
+function bodyOf(code: ProxyErrorCode, message: string): Buffer {
+  return Buffer.from(JSON.stringify({ error: { code, message } }));
 }

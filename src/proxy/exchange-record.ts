@@ -2,11 +2,11 @@ import { validateHeaderName, validateHeaderValue, type IncomingMessage } from 'n
 import type { Capture, TransportEnd } from '../agui/capture.ts';
 import { AG_UI_STREAM_TYPES, mediaType } from '../lib/media-type.ts';
 import type { ProxyErrorCode } from './errors.ts';
+import { openCopy, type CopiedBodies, type ExchangeCopyOptions } from './exchange-copy.ts';
 import { clientAddress } from './headers.ts';
 import type { Observation, Observe, RequestEnd } from './observer.ts';
 import type { Route } from './route.ts';
 import type { Upstream } from './upstream.ts';
-import type { Tap } from './tap.ts';
 
 /** Everything that is noted of one request on its way. No method throws: what fails here is reported and forgotten. */
 export interface ExchangeRecord {
@@ -31,13 +31,10 @@ export interface ExchangeRecord {
   readonly closed: (status: number | undefined, whole: boolean) => void;
 }
 
-export interface RecordOptions {
+export interface RecordOptions extends Omit<ExchangeCopyOptions, 'report'> {
   readonly observe: Observe;
-  /** Opens a tap for this exchange, or decides against it. */
-  readonly openTap: () => Tap | undefined;
-  readonly tenantHeader: string | undefined;
+  readonly tenantHeader?: string;
   readonly now: () => number;
-  readonly onTapDropped: (bytes: number) => void;
   readonly onFault: (fault: unknown) => void;
   /** The observer has been told the end, or could not be. */
   readonly onTold: () => void;
@@ -46,11 +43,12 @@ export interface RecordOptions {
 export function openRecord(
   request: IncomingMessage,
   route: Route<Upstream>,
-  { observe, openTap, tenantHeader, now, onTapDropped, onFault, onTold }: RecordOptions,
+  { observe, tenantHeader, now, onFault, onTold, ...copyOptions }: RecordOptions,
 ): ExchangeRecord {
+  const report = (fault: unknown) => reportTo(onFault, fault);
+  const copy = openCopy({ ...copyOptions, report });
   let observation: Observation | undefined;
   let traceHeaders: Readonly<Record<string, string>> | undefined;
-  let tap: Tap | undefined;
   let incoming: IncomingMessage | undefined;
   let startedAt = 0;
   let askedAt: number | undefined;
@@ -66,35 +64,13 @@ export function openRecord(
     try {
       work();
     } catch (fault) {
-      report(onFault, fault);
+      report(fault);
     }
-  }
-
-  /** A tap that threw once is not trusted again. */
-  function guardTap(work: (open: Tap) => void): void {
-    if (!tap) return;
-    try {
-      work(tap);
-    } catch (fault) {
-      report(onFault, fault);
-      dropTap();
-    }
-  }
-
-  function dropTap(): void {
-    const dropped = tap;
-    tap = undefined;
-    guard(() => dropped?.release());
-  }
-
-  function countDropped(): void {
-    const dropped = tap?.droppedBytes ?? 0;
-    if (dropped > 0) guard(() => onTapDropped(dropped));
   }
 
   /** Asks the observer whether it wants the copy; one that fails to say so gets none. */
   function decide(): void {
-    if (isDecided || !tap) return;
+    if (isDecided || !copy.isOpen()) return;
     isDecided = true;
     let isWantedCopy = false;
     guard(() => {
@@ -102,13 +78,12 @@ export function openRecord(
     });
     if (isWantedCopy) return;
     // A body over the tap's bound is one reason why an observer may not know what it wants.
-    countDropped();
-    dropTap();
+    copy.countOmissions();
+    copy.release();
   }
 
   guard(() => {
     startedAt = now();
-    tap = openTap();
     const address = clientAddress(request);
     const { localPort } = request.socket;
     const tenant = tenantOf(request);
@@ -149,32 +124,40 @@ export function openRecord(
       responseBytes,
     };
     // Before a head came, only a JSON POST can have been a run.
-    if (!incoming && !isJsonPost(request)) dropTap();
+    if (!incoming && !isJsonPost(request)) copy.release();
     decide();
-    const capture = tap && observation ? captured(tap, observation, transport, endedAt) : undefined;
-    countDropped();
+    const bodies = copy.bodies();
+    const capture = bodies && observation ? captured(bodies, observation, transport, endedAt) : undefined;
+    copy.countOmissions();
     await observation?.finished(end, capture);
   }
 
-  function captured(from: Tap, { trace }: Observation, transport: TransportEnd, endedAt: number): Capture {
-    const body = from.requestBody();
-    const head = from.requestHead();
+  function captured(
+    { requestBody, requestHead, responseBody, arrivals, truncated }: CopiedBodies,
+    { trace }: Observation,
+    transport: TransportEnd,
+    endedAt: number,
+  ): Capture {
     const tenant = tenantOf(request);
     return {
       agent: route.agent.name,
       ...(tenant !== undefined && { tenant }),
       method: request.method ?? '',
       path: route.agentPath,
-      request: { ...contentOf(request), ...(body && { body }), ...(head && { head }) },
+      request: {
+        ...contentOf(request),
+        ...(requestBody && { body: requestBody }),
+        ...(requestHead && { head: requestHead }),
+      },
       ...(incoming && {
         response: {
           status: incoming.statusCode ?? 0,
           ...contentOf(incoming),
-          body: from.responseBody(),
-          chunks: from.arrivals(),
+          body: responseBody,
+          chunks: arrivals,
         },
       }),
-      truncated: from.droppedBytes > 0,
+      truncated,
       transport,
       startedAt,
       endedAt,
@@ -192,39 +175,37 @@ export function openRecord(
       }),
     head(response) {
       incoming = response;
-      if (!isWanted(request, response)) dropTap();
+      if (!isWanted(request, response)) copy.release();
       guard(() => {
         headAt = now();
       });
     },
     requestChunk(chunk) {
       requestBytes += chunk.length;
-      guardTap((open) => open.request(chunk));
+      copy.request(chunk);
     },
     requestReceived() {
-      if (!tap) return;
+      if (!copy.isOpen()) return;
       setImmediate(() => {
-        guard(() => {
-          const body = isJsonPost(request) ? (tap?.requestBody() ?? tap?.requestHead()) : undefined;
-          if (body) observation?.requested?.(body);
-        });
+        const body = isJsonPost(request) ? copy.requestBeginning() : undefined;
+        if (body) guard(() => observation?.requested?.(body));
         decide();
       });
     },
     responseChunk(chunk) {
       responseBytes += chunk.length;
-      if (firstByteAt === undefined) {
-        guard(() => {
-          firstByteAt = now();
-        });
-      }
-      guardTap((open) => {
+      if (firstByteAt !== undefined && !copy.isOpen()) return;
+      try {
         const at = now();
-        open.response(chunk, at);
+        firstByteAt ??= at;
+        if (!copy.isOpen()) return;
+        copy.response(chunk, at);
         if (at - toldStreamingAt < STREAMING_INTERVAL_MS) return;
         toldStreamingAt = at;
-        guard(() => observation?.streaming?.());
-      });
+        observation?.streaming?.();
+      } catch (fault) {
+        report(fault);
+      }
     },
     failed(code) {
       errorCode ??= code;
@@ -233,8 +214,8 @@ export function openRecord(
       const transport = transportEnd(whole, errorCode);
       setImmediate(() => {
         void deliver(transport, status)
-          .catch((fault: unknown) => report(onFault, fault))
-          .then(dropTap);
+          .catch(report)
+          .then(() => copy.release());
         onTold();
       });
     },
@@ -284,7 +265,7 @@ function textOf(value: string | readonly string[] | undefined): string | undefin
   return typeof value === 'string' ? value : value?.join(', ');
 }
 
-function report(onFault: (fault: unknown) => void, fault: unknown): void {
+function reportTo(onFault: (fault: unknown) => void, fault: unknown): void {
   try {
     onFault(fault);
   } catch {

@@ -1,24 +1,33 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { openBypass, type Bypass } from './bypass.ts';
 import { createDeadline } from './deadline.ts';
 import {
   codeOfUpstreamError,
   describeUpstreamError,
+  isReset,
   sendError,
   UpstreamTimeout,
   type ProxyErrorCode,
 } from './errors.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
-import { declaresBody, flushHead, requestHeaders, upgradeHeaders } from './headers.ts';
+import { declaresBody, flushHead, type Provenance, requestHeaders, upgradeHeaders } from './headers.ts';
+import { lingerAfterAnswer } from './linger.ts';
 import { relayRequest } from './relay-request.ts';
 import { breakOff, relayInterim, relayResponse } from './relay-response.ts';
 import type { Route } from './route.ts';
-import { joinUpgraded, type ClientUpgrade } from './upgrade.ts';
+import { joinUpgraded, readWhileWaiting, type ClientUpgrade } from './upgrade.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface ForwardOptions {
   readonly connectTimeoutMs: number;
   /** Between the request's last byte and the response's first; undefined waits for ever. */
   readonly firstByteTimeoutMs: number | undefined;
+  /** Lets the chunks of a response pass around Node's parser where they can. */
+  readonly passThrough: boolean;
+  /** Sends a request once more when the kept connection it was sent on turns out to be closed. */
+  readonly replay: boolean;
+  /** What the agent is told of who asked for what. */
+  readonly provenance: Provenance;
   /** True once the sidecar is stopping: connections are not kept after the answer. */
   readonly isDraining: () => boolean;
   /** The sidecar itself failed; the client was told so. */
@@ -59,7 +68,7 @@ export function forward(
 ): Forwarding {
   const { agent, target } = route;
   const { socket } = request;
-  const endToEnd = requestHeaders(request, agent.authority, record.traceHeaders);
+  const endToEnd = requestHeaders(request, agent.authority, record.traceHeaders, options.provenance);
   const upstreamRequest = {
     method: request.method ?? 'GET',
     target,
@@ -71,6 +80,7 @@ export function forward(
   let incoming: IncomingMessage | undefined;
   let closed = false;
   let upgraded = false;
+  const readEarly = upgrade && readWhileWaiting(upgrade);
 
   const firstByte = createDeadline(options.firstByteTimeoutMs, () => {
     upstream?.destroy(new UpstreamTimeout(`no response within ${options.firstByteTimeoutMs} ms`));
@@ -89,31 +99,34 @@ export function forward(
     upstream = attempt;
     let connected = false;
     let settled = false;
+    let bypass: Bypass | undefined;
     let bytesReadBefore = 0;
 
-    const stale = createDeadline(isIdempotent ? undefined : STALE_WITHIN_MS, () => body.release());
+    // A turn later, for a thread that was busy all that time has yet to see what came.
+    const stale = createDeadline(isIdempotent ? undefined : STALE_WITHIN_MS, () => setImmediate(() => body.release()));
     const connecting = createDeadline(options.connectTimeoutMs, () => {
       attempt.destroy(new UpstreamTimeout(`no connection within ${options.connectTimeoutMs} ms`));
     });
     attempt.on('socket', (agentSocket) => {
+      if (options.passThrough && !upgrade) bypass = openBypass(attempt, agentSocket, socket);
       bytesReadBefore = agentSocket.bytesRead;
       connected = attempt.reusedSocket;
       if (connected) {
         stale.start();
         return;
       }
-      // A connection of its own cannot have gone stale.
-      body.release();
       connecting.start();
       agentSocket.once(agent.connectedEvent, () => {
         connected = true;
         connecting.stop();
+        // A connection of its own cannot have gone stale.
+        body.release();
       });
     });
     relayInterim(attempt, request, response);
     attempt.on('response', (head) => {
       settled = true;
-      answer(head);
+      answer(attempt, head, bypass);
     });
     if (upgrade) {
       attempt.on('upgrade', (head, agentSocket, firstBytes) => {
@@ -123,14 +136,17 @@ export function forward(
         firstByte.stop();
         record.head(head);
         response.detachSocket(socket);
-        joinUpgraded(upgrade, { head, socket: agentSocket, firstBytes });
+        joinUpgraded(upgrade, readEarly?.() ?? upgrade.firstBytes, { head, socket: agentSocket, firstBytes });
       });
     }
     attempt.on('error', (error: NodeJS.ErrnoException) => {
+      // Node would take an answer that only the end of its connection delimits for whole.
+      if (incoming && !incoming.complete) incoming.destroy();
       if (settled || closed) return;
       settled = true;
-      const unheard = (attempt.socket?.bytesRead ?? bytesReadBefore) === bytesReadBefore;
-      if (attempt.reusedSocket && isReset(error) && unheard && body.isHeld()) start(true);
+      const unheard = !connected || (attempt.socket?.bytesRead ?? bytesReadBefore) === bytesReadBefore;
+      const mayRepeat = options.replay && !fresh && (attempt.reusedSocket || !connected);
+      if (mayRepeat && isReset(error) && unheard && body.isHeld()) start(true);
       else fail(error, connected);
     });
     attempt.on('close', () => {
@@ -154,14 +170,19 @@ export function forward(
     }
   }
 
-  function answer(head: IncomingMessage): void {
+  function answer(attempt: ClientRequest, head: IncomingMessage, bypass: Bypass | undefined): void {
     incoming = head;
     firstByte.stop();
     body.release();
+    if (!isReadable(head, attempt)) {
+      attempt.destroy();
+      return refuse('upstream_invalid', describeUpstreamError(agent.name, 'upstream_invalid'));
+    }
+    lingerAfterAnswer(request);
     record.head(head);
     if (options.isDraining()) response.shouldKeepAlive = false;
     try {
-      relayResponse(head, request, response, {
+      relayResponse(head, request, response, bypass, {
         forwarded: record.responseChunk,
         broken: () => {
           if (closed) return;
@@ -185,6 +206,7 @@ export function forward(
     record.failed(code);
     body.discard();
     if (response.headersSent) return breakOff(incoming, request);
+    lingerAfterAnswer(request);
     if (options.isDraining()) response.shouldKeepAlive = false;
     sendError(response, code, message);
   }
@@ -232,6 +254,15 @@ export function forward(
   };
 }
 
-function isReset(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
+/**
+ * Whether a response's framing means the same to everybody. Only chunks are a coding that the client did not have to ask for
+ * (RFC 9112 §7); nobody asked for another. Of a name that is not quite `chunked`, for a tab behind it, Node shows nothing:
+ * it only means to read up to the end of the connection, which it then does not mean to keep.
+ */
+function isReadable({ headers, httpVersion, httpVersionMajor }: IncomingMessage, { shouldKeepAlive }: ClientRequest) {
+  if (httpVersionMajor !== 1) return false;
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined) return true;
+  const endsConnection = httpVersion !== '1.1' || /\bclose\b/i.test(headers.connection ?? '');
+  return coding.toLowerCase() === 'chunked' && (shouldKeepAlive || endsConnection);
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingMessage } from 'node:http';
+import { forwardedFields, type ForwardedHeaders, hostOf, isRestated } from './forwarded.ts';
 
 /** Names and values in turn, as Node's `rawHeaders`: case, order and repetitions are those of the sender. */
 export type RawHeaders = readonly string[];
@@ -31,15 +32,22 @@ const NEVER_TRAILERS: ReadonlySet<string> = new Set([
   'set-cookie',
 ]);
 
-const FORWARDED: ReadonlySet<string> = new Set(['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']);
+/** What the agent is told of who asked for what. */
+export interface Provenance {
+  /** Whose name `Host` has: the agent's own, or the one that the client asked for. Where the request goes is not its say. */
+  readonly hostHeader: 'agent' | 'client';
+  readonly forwardedHeaders: ForwardedHeaders;
+}
 
-/** The head to send to the agent. `host`: the agent's own; `traceHeaders` replace the client's trace context. */
+/** The head to send to the agent. `authority`: the agent's own; `traceHeaders` replace the client's trace context. */
 export function requestHeaders(
   request: IncomingMessage,
-  host: string,
+  authority: string,
   traceHeaders: Readonly<Record<string, string>> | undefined,
+  provenance: Provenance,
 ): string[] {
   const { headers } = request;
+  const host = (provenance.hostHeader === 'client' && hostOf(request)) || authority;
   const options = connectionOptions(headers.connection);
   const replaced = new Set(
     traceHeaders && [...TRACE_NAMES, ...Object.keys(traceHeaders).map((name) => name.toLowerCase())],
@@ -50,18 +58,18 @@ export function requestHeaders(
     if (lower === 'host') {
       if (!hostWritten) forwarded.push(name, host);
       hostWritten = true;
-    } else if (!isForOneHop(lower, options) && !FORWARDED.has(lower) && !replaced.has(lower)) {
+    } else if (
+      !isForOneHop(lower, options) &&
+      !isRestated(lower, provenance.forwardedHeaders) &&
+      !replaced.has(lower)
+    ) {
       forwarded.push(name, value);
     }
   }
   if (!hostWritten) forwarded.push('Host', host);
   // A sender of TE must name it in Connection too (RFC 9110 §10.1.4).
   if (acceptsTrailers(request)) forwarded.push('TE', 'trailers', 'Connection', 'TE, keep-alive');
-  const client = clientAddress(request);
-  const hops = [headers['x-forwarded-for'], client].filter((hop) => hop !== undefined && hop !== '');
-  if (hops.length > 0) forwarded.push('X-Forwarded-For', hops.join(', '));
-  if (headers.host !== undefined) forwarded.push('X-Forwarded-Host', headers.host);
-  forwarded.push('X-Forwarded-Proto', 'http');
+  forwarded.push(...forwardedFields(request, clientAddress(request), provenance.forwardedHeaders));
   for (const [name, value] of Object.entries(traceHeaders ?? {})) forwarded.push(name, value);
   return forwarded;
 }

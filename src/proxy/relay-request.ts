@@ -66,10 +66,16 @@ export function relayRequest(request: IncomingMessage, events: RequestRelayEvent
   return {
     to(next) {
       upstream = next;
-      next.on('drain', () => {
+      const resume = () => {
         if (upstream !== next) return;
         events.agentIsReading();
         request.resume();
+      };
+      next.on('drain', resume);
+      // Node's client says no more that it drains once it has the whole answer, but the agent may still read.
+      next.on('socket', (socket) => {
+        socket.on('drain', resume);
+        next.once('close', () => socket.off('drain', resume));
       });
       for (const chunk of held ?? []) next.write(chunk);
       if (ended) finish(next);

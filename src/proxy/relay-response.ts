@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Bypass } from './bypass.ts';
 import { acceptsTrailers, flushHead, knowsChunks, responseHeaders, trailerFields } from './headers.ts';
 
 export interface ResponseRelayEvents {
@@ -10,33 +11,70 @@ export interface ResponseRelayEvents {
 /**
  * Sends the agent's response on: its head at once, each chunk as it arrives, and its end only when it was complete.
  *
+ * @param bypass taken when both sides speak in chunks.
  * @throws when the head cannot be sent as it is; nothing has been sent then.
  */
 export function relayResponse(
   incoming: IncomingMessage,
   request: IncomingMessage,
   response: ServerResponse,
+  bypass: Bypass | undefined,
   events: ResponseRelayEvents,
 ): void {
   response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, responseHeaders(incoming, request));
   flushHead(response);
 
-  incoming.on('data', (chunk: Buffer) => {
-    if (!response.write(chunk)) incoming.pause();
-    events.forwarded(chunk);
-  });
-  response.on('drain', () => incoming.resume());
-  incoming.on('end', () => {
-    if (!incoming.complete) return;
-    const trailers = acceptsTrailers(request) ? trailerFields(incoming.rawTrailers) : [];
-    if (trailers.length > 0) response.addTrailers(trailers);
-    response.end();
-  });
+  let isWhole = false;
+  function relayParsed(): void {
+    incoming.on('data', (chunk: Buffer) => {
+      if (!response.write(chunk)) incoming.pause();
+      events.forwarded(chunk);
+    });
+    response.on('drain', () => incoming.resume());
+    incoming.on('end', () => {
+      // Also told of one that was given up.
+      isWhole = incoming.complete && !incoming.destroyed;
+      if (!isWhole) return;
+      const trailers = acceptsTrailers(request) ? trailerFields(incoming.rawTrailers) : [];
+      if (trailers.length > 0) response.addTrailers(trailers);
+      response.end();
+    });
+  }
+
   // What went wrong does not matter to the client; that the response is not whole does, and 'close' tells.
   incoming.on('error', () => {});
   incoming.on('close', () => {
-    if (!incoming.complete) events.broken();
+    if (!isWhole) events.broken();
   });
+  if (!bypass || !isChunkedOnBothSides(incoming, request, response) || !relayAround(bypass)) relayParsed();
+
+  function relayAround(around: Bypass): boolean {
+    const isTaken = around.take({
+      chunks(bytes) {
+        if (!response.write(bytes)) around.pause();
+      },
+      data: events.forwarded,
+      handedBack() {
+        response.off('drain', around.resume);
+        response.chunkedEncoding = true;
+        relayParsed();
+      },
+    });
+    if (!isTaken) return false;
+    // What passes has its framing already.
+    response.chunkedEncoding = false;
+    response.on('drain', around.resume);
+    return true;
+  }
+}
+
+/** Chunked and nothing else, and to be sent on as it is. */
+function isChunkedOnBothSides(incoming: IncomingMessage, request: IncomingMessage, response: ServerResponse): boolean {
+  return (
+    response.chunkedEncoding &&
+    request.method !== 'HEAD' &&
+    incoming.headers['transfer-encoding']?.toLowerCase() === 'chunked'
+  );
 }
 
 /**
@@ -52,12 +90,13 @@ export function breakOff(incoming: IncomingMessage | undefined, request: Incomin
 
 /** Passes interim responses on (RFC 9110 §15.2): 100 to a client that waits for it, 102, and 103 with its links. */
 export function relayInterim(upstream: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
-  upstream.on('information', ({ statusCode, headers }) => {
+  upstream.on('information', ({ statusCode, rawHeaders }) => {
     if (response.headersSent || response.destroyed || !knowsChunks(request)) return;
     try {
       if (statusCode === 100 && request.headers.expect !== undefined) response.writeContinue();
       if (statusCode === 102) response.writeProcessing();
-      if (statusCode === 103 && headers.link !== undefined) response.writeEarlyHints({ link: headers.link });
+      const link = rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === 'link' && index % 2 === 1);
+      if (statusCode === 103 && link.length > 0) response.writeEarlyHints({ link });
     } catch {
       // A hint that cannot be written is left out; the final response is what counts.
     }

@@ -1,3 +1,5 @@
+import { splitTarget } from './target.ts';
+
 /** What routing needs to know of an agent. */
 export interface Routable {
   readonly name: string;
@@ -61,17 +63,6 @@ export function createRouter<Agent extends Routable>(agents: readonly Agent[]): 
     const mapped = addsNothing ? agent.basePath : agent.basePath.replace(/\/$/, '') + rest;
     return { agent, target: mapped + query, agentPath: (rest || '/') + query, path };
   };
-}
-
-/**
- * Path and query of a request target. Of the absolute form (RFC 9112 §3.2.2) only the path counts: where a request goes
- * is for the configuration to say, never for the client.
- */
-function splitTarget(requestTarget: string): [path: string, query: string] {
-  const origin = requestTarget.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
-  const queryAt = origin.indexOf('?');
-  const path = queryAt === -1 ? origin : origin.slice(0, queryAt);
-  return [path || '/', queryAt === -1 ? '' : origin.slice(queryAt)];
 }
 
 /** A `..` segment, however it is spelled, would let the agent resolve a path outside of what the prefix opened. */

@@ -1,51 +1,35 @@
-import { createServer, ServerResponse, type IncomingMessage } from 'node:http';
-import { Server as NetServer, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import { Server as NetServer, type AddressInfo, type ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import express from 'express';
 import { systemClock } from '../lib/clock.ts';
+import { BACKLOG, takeBacklog } from './backlog.ts';
+import { createConnections } from './connections.ts';
 import { sendError } from './errors.ts';
 import { openRecord } from './exchange-record.ts';
 import { forward, type Forwarding } from './forward.ts';
-import type { Observe } from './observer.ts';
+import { createHttpServer, MAX_HEADER_BYTES } from './http-server.ts';
+import type { ProxyOptions } from './options.ts';
+import { refuseDoubtful } from './refusals.ts';
+import { faultOf } from './request-fault.ts';
 import { createRouter } from './route.ts';
-import { createTapPool, type TapLimits } from './tap.ts';
+import { createTapPool } from './tap.ts';
 import { isUpgrade, readAsOrdinary, type ClientUpgrade } from './upgrade.ts';
-import { createUpstream, type ProxyAgent } from './upstream.ts';
-
-export interface ProxyOptions {
-  /** At least one; the longest `match` that covers a path wins. */
-  readonly agents: readonly ProxyAgent[];
-  readonly observe: Observe;
-  /** Absent: nothing is copied. */
-  readonly tap?: TapLimits | undefined;
-  /** Until a connection to the agent stands; then 504. */
-  readonly connectTimeoutMs: number;
-  /** From the request's last byte to the response's first; then 504. Default: none. */
-  readonly firstByteTimeoutMs?: number;
-  /** Request header that names the tenant, in lower case. */
-  readonly tenantHeader?: string;
-  /** Bytes of an exchange that were forwarded and, over a bound of the tap, not copied. Called once for each exchange. */
-  readonly onTapDropped: (bytes: number) => void;
-  /** Something on the observing side threw. The stream went on. */
-  readonly onFault: (fault: unknown) => void;
-  /** Epoch milliseconds, fractional. */
-  readonly now: () => number;
-}
+import { createUpstream } from './upstream.ts';
 
 export interface ProxyServer extends AsyncDisposable {
   /** Resolves when connections are accepted; rejects when the address is taken or not ours. */
   listen(where: ListenOptions): Promise<AddressInfo | string>;
+  /** Connections accepted since the start. */
+  accepted(): number;
+  /** From now on each answer is the last on its connection. New connections are still accepted. */
+  startDraining(): void;
   /**
    * Stops accepting and lets what is under way run for `graceMs`, then cuts it. Resolves when every observation has been
    * told its end. Called again, it can only shorten the grace.
    */
   close(options: { readonly graceMs: number }): Promise<void>;
 }
-
-/** Longer than load balancers keep an idle connection (60 s): the side that closes first causes no lost request. */
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-const HEADERS_TIMEOUT_MS = 60_000;
 
 /** While stopping, how long an idle connection stays, so that a client that is just sending is answered, not reset. */
 const IDLE_LINGER_MS = 250;
@@ -57,21 +41,36 @@ const IDLE_LINGER_MS = 250;
  * @throws {TypeError} when an agent's url or match cannot be used.
  */
 export function createProxyServer(options: ProxyOptions): ProxyServer {
-  const { observe, tap, connectTimeoutMs, firstByteTimeoutMs, tenantHeader, now, onTapDropped, onFault } = options;
-  const upstreams = options.agents.map(createUpstream);
+  const { onFault, onRefused = () => {}, maxHeaderBytes = MAX_HEADER_BYTES } = options;
+  const upstreams = options.agents.map((agent) => createUpstream(agent, { maxHeaderBytes }));
   const route = createRouter(upstreams);
-  const openTap = tap ? createTapPool(tap) : () => undefined;
-  const recordOptions = { observe, openTap, tenantHeader, now, onTapDropped, onFault };
-  const forwardOptions = { connectTimeoutMs, firstByteTimeoutMs, isDraining: () => draining, onDefect: onFault };
+  const openTap = options.tap ? createTapPool(options.tap, options.isOverloaded) : () => undefined;
+  const recordOptions = { ...options, openTap };
+  const { passThrough = true, replay = true, hostHeader = 'agent', forwardedHeaders = 'append' } = options;
+  const { connectTimeoutMs, firstByteTimeoutMs } = options;
+  const forwardOptions = {
+    connectTimeoutMs,
+    firstByteTimeoutMs,
+    passThrough,
+    replay,
+    provenance: { hostHeader, forwardedHeaders },
+    onDefect: onFault,
+  };
   const underWay = new Set<Forwarding>();
-  const sockets = new Set<Socket>();
+  const connections = createConnections();
   let draining = false;
 
   function handle(request: IncomingMessage, response: ServerResponse, upgrade?: ClientUpgrade): void {
+    if (!connections.ask(request, response)) return void request.resume();
+    // What is pipelined behind the last answer would be lost.
+    const isDraining = () => draining && connections.isLatest(request, response);
+    const fault = faultOf(request);
+    if (fault) return refuse(request, response, fault);
     const routed = route(request.url ?? '/');
     if (!routed) {
+      onRefused('no_route');
       request.resume();
-      if (draining) response.shouldKeepAlive = false;
+      if (isDraining()) response.shouldKeepAlive = false;
       sendError(
         response,
         'no_route',
@@ -80,7 +79,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
       return;
     }
     const record = openRecord(request, routed, { ...recordOptions, onTold: () => underWay.delete(forwarding) });
-    const forwarding = forward(request, response, routed, record, forwardOptions, upgrade);
+    const forwarding = forward(request, response, routed, record, { ...forwardOptions, isDraining }, upgrade);
     underWay.add(forwarding);
   }
 
@@ -108,45 +107,27 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     handle(request, response, upgrade);
   }
 
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  // First and alone: a parser or a compressor in front of it would hold or change what passes.
-  app.use((request, response) => handle(request, response));
-
-  const server = createServer({
-    noDelay: true,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    // A slow upload and a silent stream are both legitimate for as long as they take.
-    requestTimeout: 0,
-    // Node before 22.21 does not ask: there, the handler of upgrades gives back what is none.
-    shouldUpgradeCallback: isUpgrade,
-  });
-  server.timeout = 0;
-  server.maxRequestsPerSocket = 0;
-  server.on('request', app);
+  const server = createHttpServer(options);
+  const refuse = refuseDoubtful(server, onRefused);
+  const receive = (request: IncomingMessage, response: ServerResponse) => handle(request, response);
+  server.on('request', receive);
   // Left to itself Node would answer these; whether the client may go on is for the agent to say.
-  server.on('checkContinue', app);
-  server.on('checkExpectation', app);
+  server.on('checkContinue', receive);
+  server.on('checkExpectation', receive);
   server.on('upgrade', handleUpgrade);
-  server.on('connection', (socket) => {
-    // One that was given back comes a second time.
-    if (sockets.has(socket)) return;
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  server.on('connection', (socket) => connections.add(socket));
 
   function cutAll(): void {
     for (const forwarding of underWay) forwarding.cut();
-    for (const socket of sockets) socket.destroy();
+    connections.cut();
   }
 
   async function drain(): Promise<void> {
     draining = true;
+    if (server.listening) await takeBacklog(connections);
     // The close of http.Server would reset idle connections at once, under the hands of a client that is just sending.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-    const sweep = setInterval(() => server.closeIdleConnections(), IDLE_LINGER_MS);
+    const sweep = setInterval(() => connections.closeIdle(), IDLE_LINGER_MS);
     await closed;
     clearInterval(sweep);
     server.close();
@@ -167,11 +148,15 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     listen: (where) =>
       new Promise((resolve, reject) => {
         server.once('error', reject);
-        server.listen(where, () => {
+        server.listen({ backlog: BACKLOG, ...where }, () => {
           server.off('error', reject);
           resolve(server.address() ?? '');
         });
       }),
+    accepted: () => connections.accepted,
+    startDraining: () => {
+      draining = true;
+    },
     close,
     [Symbol.asyncDispose]: () => close({ graceMs: 0 }),
   };

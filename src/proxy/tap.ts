@@ -9,7 +9,7 @@ export interface TapLimits {
 }
 
 /** What one arrival costs in memory; counted, or a stream of single bytes would hold far more than its bytes. */
-const ARRIVAL_BYTES = 32;
+const ARRIVAL_BYTES = 16;
 
 /** Arrivals closer than this share one record. */
 const ARRIVAL_RESOLUTION_MS = 1;
@@ -30,6 +30,8 @@ export interface Tap {
   arrivals(): readonly ChunkArrival[];
   /** Bytes that were forwarded and not kept. */
   readonly droppedBytes: number;
+  /** Opened under too much load: of its exchange, only the first bytes of the request are kept. */
+  readonly isShed: boolean;
   /** Takes the copies off the total: nobody reads them any more. */
   release(): void;
 }
@@ -40,8 +42,13 @@ export type TapPool = () => Tap;
 /**
  * A tap gives up rather than grow: over a bound, the request's copy is dropped whole and the response's ends where it
  * is, as a prefix. The total counts what is allocated, not what is used of it.
+ *
+ * @param isOverloaded asked when a tap is opened: while the process runs late, copies are the first thing it does without.
  */
-export function createTapPool({ maxExchangeBytes, maxTotalBytes }: TapLimits): TapPool {
+export function createTapPool(
+  { maxExchangeBytes, maxTotalBytes }: TapLimits,
+  isOverloaded: () => boolean = () => false,
+): TapPool {
   let heldBytes = 0;
   const memory: MemoryGrant = {
     reserve(bytes) {
@@ -57,21 +64,25 @@ export function createTapPool({ maxExchangeBytes, maxTotalBytes }: TapLimits): T
   return () => {
     const request = createSlab(maxExchangeBytes, memory);
     const response = createSlab(maxExchangeBytes, memory);
-    let arrivals: ChunkArrival[] = [];
+    // Two lists of numbers rather than one of objects, which would outlive many rounds of the garbage collector.
+    let offsets: number[] = [];
+    let times: number[] = [];
     let droppedBytes = 0;
-    let requestOver = false;
+    const isShed = isOverloaded();
+    let requestOver = isShed;
     let requestHead: Uint8Array | undefined;
-    let responseOver = false;
+    let responseOver = isShed;
 
     function fits(chunk: Uint8Array): boolean {
       return request.length + response.length + chunk.length <= maxExchangeBytes;
     }
 
     function noteArrival(offset: number, at: number): boolean {
-      const last = arrivals.at(-1);
-      if (last && at - last.at < ARRIVAL_RESOLUTION_MS) return true;
+      const last = times[times.length - 1];
+      if (last !== undefined && at - last < ARRIVAL_RESOLUTION_MS) return true;
       if (!memory.reserve(ARRIVAL_BYTES)) return false;
-      arrivals.push({ offset, at });
+      offsets.push(offset);
+      times.push(at);
       return true;
     }
 
@@ -97,13 +108,15 @@ export function createTapPool({ maxExchangeBytes, maxTotalBytes }: TapLimits): T
       requestBody: () => (request.length === 0 ? undefined : request.bytes()),
       requestHead: () => requestHead,
       responseBody: () => response.bytes(),
-      arrivals: () => arrivals,
+      arrivals: () => offsets.map((offset, index) => ({ offset, at: times[index]! })),
       get droppedBytes() {
         return droppedBytes;
       },
+      isShed,
       release() {
-        memory.release(arrivals.length * ARRIVAL_BYTES);
-        arrivals = [];
+        memory.release(offsets.length * ARRIVAL_BYTES);
+        offsets = [];
+        times = [];
         request.clear();
         response.clear();
       },

@@ -13,15 +13,43 @@ export interface ClientUpgrade {
   readonly firstBytes: Buffer;
 }
 
+/** A client waits for its answer before it sends (RFC 6455 §4.1); one that does not is read no further than this. */
+const MAX_EARLY_BYTES = 64 * 1024;
+
+/**
+ * Reads a client that waits for the agent to switch: only so is it noticed when it leaves. Returns what it sent in that time,
+ * and reads no more.
+ */
+export function readWhileWaiting({ socket, firstBytes }: ClientUpgrade): () => Buffer {
+  const early = [firstBytes];
+  let bytesEarly = firstBytes.length;
+  const onData = (bytes: Buffer) => {
+    early.push(bytes);
+    bytesEarly += bytes.length;
+    if (bytesEarly >= MAX_EARLY_BYTES) socket.pause();
+  };
+  const onEnd = () => socket.destroy();
+  socket.on('data', onData);
+  socket.on('end', onEnd);
+  return () => {
+    socket.off('data', onData);
+    socket.off('end', onEnd);
+    return Buffer.concat(early);
+  };
+}
+
 interface AgentUpgrade {
   readonly head: IncomingMessage;
   readonly socket: Socket;
   readonly firstBytes: Buffer;
 }
 
-/** Only WebSocket is taken; `Upgrade: h2c` on a POST is no reason to treat it as anything but a POST. */
-export function isUpgrade(request: IncomingMessage): boolean {
-  return request.headers.upgrade?.trim().toLowerCase() === 'websocket';
+/**
+ * Only WebSocket is taken, which opens with a GET (RFC 6455 §4.1); `Upgrade: h2c` on a POST is no reason to treat it as
+ * anything but a POST.
+ */
+export function isUpgrade({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.trim().toLowerCase() === 'websocket';
 }
 
 /**
@@ -36,13 +64,16 @@ export function readAsOrdinary(server: Server, { request, socket, firstBytes }: 
   server.emit('connection', socket);
 }
 
-/** The agent switched: passes its head on and then bytes both ways, until either side is gone. */
-export function joinUpgraded(client: ClientUpgrade, agent: AgentUpgrade): void {
+/**
+ * The agent switched: passes its head on and then bytes both ways, until either side is gone. `earlyBytes`: what the client
+ * sent behind its request.
+ */
+export function joinUpgraded(client: ClientUpgrade, earlyBytes: Buffer, agent: AgentUpgrade): void {
   const { head } = agent;
   const fields = upgradeHeaders(responseHeaders(head, client.request), head.headers.upgrade ?? client.protocol);
   client.socket.write(headText(`HTTP/1.1 101 ${head.statusMessage ?? ''}`, fields), 'latin1');
   client.socket.write(agent.firstBytes);
-  agent.socket.write(client.firstBytes);
+  agent.socket.write(earlyBytes);
   pump(client.socket, agent.socket);
   pump(agent.socket, client.socket);
 }

@@ -1,8 +1,21 @@
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
+import { AgentConnections, ASK_AFTER_SILENCE } from './agent-socket.ts';
 
 /** How long an idle connection to an agent is kept: below what common servers keep one (5 s), so that we close first. */
 const IDLE_CONNECTION_MS = 4_000;
+
+/** Last in, first out: connections that are not needed any more fall idle together. */
+const POOLING = {
+  ...ASK_AFTER_SILENCE,
+  keepAliveMsecs: ASK_AFTER_SILENCE.keepAliveInitialDelay,
+  scheduling: 'lifo',
+  timeout: IDLE_CONNECTION_MS,
+} as const;
+
+/** Each request has a connection of its own, which is not kept. */
+const SINGLE = { ...ASK_AFTER_SILENCE, maxFreeSockets: 0 } as const;
 
 interface UpstreamRequest {
   readonly method: string;
@@ -42,21 +55,29 @@ export interface Upstream extends Disposable {
   open(request: UpstreamRequest): ClientRequest;
 }
 
+export interface UpstreamLimits {
+  /** Bytes of the agent's response head. */
+  readonly maxHeaderBytes: number;
+}
+
 /**
  * Reads an agent's url and makes its pool; nothing is connected yet.
  *
  * @throws {TypeError} on any other scheme, and on parts that could not be honoured.
  */
-export function createUpstream({ name, url: agentUrl, match }: ProxyAgent): Upstream {
+export function createUpstream({ name, url: agentUrl, match }: ProxyAgent, limits: UpstreamLimits): Upstream {
   const url = parseAgentUrl(name, agentUrl);
   const secure = url.protocol === 'https:';
-  const pooling = { keepAlive: true, scheduling: 'lifo', timeout: IDLE_CONNECTION_MS } as const;
-  const agent = secure ? new HttpsAgent(pooling) : new HttpAgent(pooling);
+  const pool = secure ? new HttpsAgent(POOLING) : new AgentConnections(POOLING);
+  const single = secure ? new HttpsAgent(SINGLE) : new AgentConnections(SINGLE);
   const send = secure ? httpsRequest : httpRequest;
   const unix = url.protocol === 'unix:';
   const host = unix ? decodeURIComponent(url.pathname) : url.hostname.replace(/^\[(.*)\]$/, '$1');
   const port = unix ? 0 : Number(url.port) || (secure ? 443 : 80);
-  const address: RequestOptions = unix ? { socketPath: host } : { host, port };
+  // Said here, or Node would look for the name that the certificate is checked for in `Host`, which may be the client's.
+  const servername = isIP(host) === 0 ? host : '';
+  const address: RequestOptions = unix ? { socketPath: host } : { host, port, ...(secure && { servername }) };
+  const parsing = { maxHeaderSize: limits.maxHeaderBytes, insecureHTTPParser: false };
 
   return {
     name,
@@ -68,10 +89,17 @@ export function createUpstream({ name, url: agentUrl, match }: ProxyAgent): Upst
     connectedEvent: secure ? 'secureConnect' : 'connect',
     open({ method, target, headers, framed, fresh }) {
       // `timeout: 0` takes the pool's idle timer off a connection in use: silence is no fault.
-      const options: RequestOptions = { ...address, method, path: target, agent: fresh ? false : agent, timeout: 0 };
-      if (framed || method === 'GET' || method === 'HEAD') return unlimited(send({ ...options, headers }));
+      const options: RequestOptions = {
+        ...address,
+        ...parsing,
+        method,
+        path: target,
+        agent: fresh ? single : pool,
+        timeout: 0,
+      };
+      if (framed || method === 'GET' || method === 'HEAD') return prepared(send({ ...options, headers }));
       // Given as a list, the head of a POST without a body would be sent as chunked; set one by one, it stays as it is.
-      const request = unlimited(send({ ...options, setHost: false }));
+      const request = prepared(send({ ...options, setHost: false }));
       request.useChunkedEncodingByDefault = false;
       for (let index = 0; index + 1 < headers.length; index += 2) {
         request.appendHeader(headers[index]!, headers[index + 1]!);
@@ -79,15 +107,22 @@ export function createUpstream({ name, url: agentUrl, match }: ProxyAgent): Upst
       return request;
     },
     [Symbol.dispose]() {
-      agent.destroy();
+      pool.destroy();
+      single.destroy();
     },
   };
 }
 
-/** Node drops response fields past a count without a word; the size of the head is bounded all the same. */
-function unlimited(request: ClientRequest): ClientRequest {
+function prepared(request: ClientRequest): ClientRequest {
+  // Node drops response fields past a count without a word; the size of the head is bounded all the same.
   request.maxHeadersCount = 0;
-  return request;
+  return request.once('response', putTimeoutFirst);
+}
+
+/** Node's pool looks for the agent's idle timeout at the beginning of `Keep-Alive` only (RFC 2068 §19.7.1 names no order). */
+function putTimeoutFirst({ headers }: IncomingMessage): void {
+  const timeout = /(?:^|[\s,;])(timeout=\d+)/i.exec(String(headers['keep-alive'] ?? ''))?.[1];
+  if (timeout !== undefined) headers['keep-alive'] = timeout.toLowerCase();
 }
 
 function parseAgentUrl(name: string, agentUrl: string): URL {

@@ -13,6 +13,8 @@ export interface ScoringJob {
   readonly threadId: string;
   /** 1 for the first closing of the thread, n + 1 when it resumed and closed again. */
   readonly revision: number;
+  /** Why the conversation was over: a silence, or the stop of the sidecar, behind which it might have gone on. */
+  readonly cause: 'idle' | 'shutdown';
   readonly messages: readonly Message[];
   readonly ending: Ending;
   readonly runs: readonly RunReference[];

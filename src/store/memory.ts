@@ -22,16 +22,17 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   let cancelRetry: (() => void) | undefined;
   let cancelTimer: (() => void) | undefined;
   let tellIdle: (() => void) | undefined;
-  let closing: Promise<void> | undefined;
+  let isClosing = false;
+  let closed: Promise<void> | undefined;
 
   function arm(): void {
     cancelTimer?.();
     const dueAt = threads.nextDueAt();
-    cancelTimer = dueAt === undefined || closing ? undefined : clock.schedule(dueAt - clock.now(), closeDue);
+    cancelTimer = dueAt === undefined || isClosing ? undefined : clock.schedule(dueAt - clock.now(), closeDue);
   }
 
   function closeDue(): void {
-    for (const closed of threads.closeDue(clock.now())) events.onClosing(closed);
+    for (const closing of threads.closeDue(clock.now())) events.onClosing(closing);
     arm();
   }
 
@@ -71,8 +72,9 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   }
 
   async function drain(graceMs: number): Promise<void> {
+    isClosing = true;
     cancelTimer?.();
-    for (const closed of threads.closeAll(clock.now())) events.onClosing(closed);
+    for (const closing of threads.closeAll(clock.now())) events.onClosing(closing);
     const cancelDeadline = clock.schedule(graceMs, () => stop.abort(new Error('the store is closing')));
     if (!consumer) stop.abort(new Error('nobody works off the jobs'));
     await Promise.race([idle(), aborted(stop.signal)]);
@@ -100,7 +102,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
     },
     async append(exchange) {
       const { kind, evicted } = threads.append(exchange, clock.now());
-      for (const closed of evicted) events.onClosing(closed);
+      for (const closing of evicted) events.onClosing(closing);
       arm();
       return kind;
     },
@@ -110,7 +112,8 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       const oldest = queue.values().next().value;
       if (queue.size > capacity && oldest) {
         queue.delete(oldest.id);
-        events.onDropped(oldest, 'shed');
+        // Of what a stop offers at once, more than fits was never going to be reached.
+        events.onDropped(oldest, isClosing ? 'expired' : 'shed');
       }
       pump();
       return 'queued';
@@ -120,7 +123,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       pump();
     },
     stats: () => ({ openThreads: threads.open, queued: queue.size, capacity, inFlight: inFlight.size }),
-    close: (graceMs) => (closing ??= drain(graceMs)),
+    close: (graceMs) => (closed ??= drain(graceMs)),
   };
 }
 

@@ -57,7 +57,8 @@ export interface Store {
   consume(work: Work, options: ConsumeOptions): void;
   stats(): StoreStats;
   /**
-   * Closes all open threads, works on jobs until `graceMs` have passed, then aborts what is left. Every thread and job
+   * Closes all open threads, works on jobs, those of the closings included, until `graceMs` have passed, then aborts what
+   * is left. Every thread and job
    * is accounted for through {@link StoreEvents} when it resolves. Idempotent.
    */
   close(graceMs: number): Promise<void>;

@@ -27,6 +27,8 @@ interface Definition {
 export interface Instruments {
   counter(definition: Definition): CounterInstrument;
   histogram(definition: Definition & { readonly buckets: readonly number[] }): HistogramInstrument;
+  /** A counter that something else counts: read at each scrape. */
+  countedElsewhere(name: string, help: string, read: () => number): void;
   /** Read at each scrape. A reading that throws shows as NaN: unknown, and not as the last that was known. */
   gauge(name: string, help: string, read: () => number): void;
   /** A gauge by label set that is set and changed, never read. */
@@ -91,6 +93,17 @@ export function createInstruments(
           else histogram.observe({ labels, value, exemplarLabels: { trace_id: traceId } });
         },
       };
+    },
+    countedElsewhere(name, help, read) {
+      const counter: Counter = new Counter({
+        name,
+        help,
+        registers,
+        collect() {
+          counter.reset();
+          counter.inc(read());
+        },
+      });
     },
     gauge(name, help, read) {
       const gauge: Gauge = new Gauge({

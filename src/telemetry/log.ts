@@ -1,13 +1,20 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
+import { boundedOutput } from './log-output.ts';
+import { CONFINED } from './log-text.ts';
 
 export type { Logger } from 'pino';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
+export interface Log extends Logger {
+  /** Lines that could not be written, since the start. */
+  linesLost(): number;
+}
+
 export interface LogOptions {
   /** Default `info`. */
   readonly level?: LogLevel;
-  /** Default: standard error, written at once, so that the last line before a crash is there. */
+  /** Default: standard error, which may be slow, full or gone: see {@link boundedOutput}. */
   readonly destination?: DestinationStream;
 }
 
@@ -27,11 +34,16 @@ const SECRETS = [
 
 /**
  * Makes the log: JSON lines, since standard output belongs to data. Secrets among the logged members are masked; texts
- * are not searched, so none may be put into a message.
+ * are not searched, so none may be put into a message. Each line is one line, and bounded, whatever its texts hold.
  */
-export function createLog({ level = 'info', destination = pino.destination(2) }: LogOptions = {}): Logger {
+export function createLog({ level = 'info', destination }: LogOptions = {}): Log {
   const paths = ['', '*', '*.*'].flatMap((prefix) => SECRETS.map((name) => `${prefix}${name}`));
-  const { err } = pino.stdSerializers;
   const timestamp = pino.stdTimeFunctions.isoTime;
-  return pino({ level, base: null, timestamp, serializers: { err, error: err }, redact: { paths } }, destination);
+  const options = { level, base: null, timestamp, ...CONFINED, redact: { paths } };
+  if (destination) return Object.assign(pino(options, destination), { linesLost: () => 0 });
+  const output = boundedOutput(process.stderr, (linesLost) =>
+    log.warn({ linesLost }, 'log lines could not be written'),
+  );
+  const log = Object.assign(pino(options, output), { linesLost: () => output.linesLost() });
+  return log;
 }

@@ -17,6 +17,8 @@ export interface PrometheusOptions {
   readonly queue: EvaluationMetricsOptions['queue'];
   /** Spans that wait to be exported, read at each scrape. */
   readonly spanQueueLength: () => number;
+  /** Log lines that could not be written, since the start. */
+  readonly logLinesLost: () => number;
   readonly build: { readonly version: string; readonly revision: string };
   /** Told of each value that no series could take: a defect, to be logged. */
   readonly onRefused: (series: string, value: number) => void;
@@ -48,6 +50,11 @@ export function createPrometheus(options: PrometheusOptions): Prometheus {
     known: combinations({ outcome: SPAN_OUTCOMES }),
   });
   instruments.gauge(METRIC.otelQueueLength, 'Spans that wait to be exported.', options.spanQueueLength);
+  instruments.countedElsewhere(
+    METRIC.logLinesLost,
+    'Lines of the log that standard error did not take, because it was full, gone or not read.',
+    options.logLinesLost,
+  );
   instruments.info({
     name: METRIC.buildInfo,
     help: 'Always 1. What is running.',

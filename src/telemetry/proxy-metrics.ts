@@ -1,6 +1,7 @@
 import { EXCHANGE_KINDS, type Exchange, type ObservedToolCall } from '../agui/exchange.ts';
 import { FINDING_CODES, type FindingCode } from '../agui/findings.ts';
 import type { ProxiedRequest, RequestEnd } from '../proxy/observer.ts';
+import { type Refusal, REFUSALS } from '../proxy/refusals.ts';
 import { boundedLabel, combinations, type Instruments } from './instruments.ts';
 import { isCutShort } from './run-failure.ts';
 import { METRIC } from './semconv.ts';
@@ -32,6 +33,8 @@ export interface ProxyMetricsOptions {
 }
 
 export interface ProxyMetrics {
+  /** A connection or a request was turned away before any agent was asked. */
+  recordRefusal(refusal: Refusal): void;
   /** A request was routed to an agent. */
   requestStarted(request: ProxiedRequest): void;
   /** The same request is no longer under way. */
@@ -40,8 +43,10 @@ export interface ProxyMetrics {
   requestEnded(request: ProxiedRequest, end: RequestEnd, exchange?: Exchange): void;
   /** What the stream of one exchange held. */
   recordExchange(exchange: Exchange): void;
-  /** Bytes that were forwarded without being copied because the tap reached a bound. */
+  /** Bytes that were forwarded without being copied because the tap reached a bound, or because the process runs late. */
   recordTeeDrop(bytes: number): void;
+  /** An exchange that was not copied because the process runs late. */
+  recordTeeShed(): void;
 }
 
 export function createProxyMetrics(
@@ -63,6 +68,12 @@ export function createProxyMetrics(
       ...combinations({ agent: names, code: ['500', '502', '503', '504'], outcome: ['upstream_error'] }),
       ...combinations({ agent: names, code: ['none'], outcome: ['client_disconnect'] }),
     ],
+  });
+  const refused = instruments.counter({
+    name: METRIC.refused,
+    help: 'Connections and requests that were turned away before any agent was asked, by reason.',
+    labels: ['reason'],
+    known: combinations({ reason: REFUSALS }),
   });
   const firstByte = instruments.histogram({
     name: METRIC.firstByte,
@@ -118,7 +129,13 @@ export function createProxyMetrics(
   });
   const teeDropped = instruments.counter({
     name: METRIC.teeDroppedBytes,
-    help: 'Body bytes forwarded that the tap did not copy because it reached a bound. What was copied and not read is a finding, truncated_tap.',
+    help: 'Body bytes forwarded that the tap did not copy because it reached a bound or the event loop ran late. What was copied and not read is a finding, truncated_tap.',
+    labels: [],
+    known: [{}],
+  });
+  const teeShed = instruments.counter({
+    name: METRIC.teeShedExchanges,
+    help: 'Exchanges that were forwarded and not copied because the event loop ran late. Their threads are not judged.',
     labels: [],
     known: [{}],
   });
@@ -138,6 +155,7 @@ export function createProxyMetrics(
   });
 
   return {
+    recordRefusal: (refusal) => refused.inc({ reason: refusal }),
     requestStarted: (request) => active.add({ agent: agent.of(request.agent) }, 1),
     requestClosed: (request) => active.add({ agent: agent.of(request.agent) }, -1),
     requestEnded(request, end, exchange) {
@@ -168,6 +186,7 @@ export function createProxyMetrics(
       }
     },
     recordTeeDrop: (dropped) => teeDropped.inc({}, dropped),
+    recordTeeShed: () => teeShed.inc({}),
   };
 }
 

@@ -13,7 +13,7 @@ import type { Exchange } from '../agui/exchange.ts';
 import type { Observation, ProxiedRequest, RequestEnd } from '../proxy/observer.ts';
 import { failureOf, finishReasonsOf } from './run-failure.ts';
 import { ATTRIBUTE, OPERATION, OTHER } from './semconv.ts';
-import { toHrTime, toSpanLink } from './span-context.ts';
+import { toHrTime, toId, toSpanLink } from './span-context.ts';
 import { recordToolSpans } from './tool-spans.ts';
 
 export interface RunSpanOptions {
@@ -155,11 +155,10 @@ function agentEndAttributes(request: ProxiedRequest, end: RequestEnd, exchange: 
   const firstContentMs = timing.firstContentAt && Math.max(0, timing.firstContentAt - request.startedAt);
   return {
     [ATTRIBUTE.httpResponseStatusCode]: status,
-    // Ids that neither the request nor the stream gave are empty, which is not an id.
-    [ATTRIBUTE.conversationId]: threadId || undefined,
-    [ATTRIBUTE.sessionId]: threadId || undefined,
-    [ATTRIBUTE.runId]: runId || undefined,
-    [ATTRIBUTE.parentRunId]: runs.find(({ parentRunId }) => parentRunId)?.parentRunId,
+    [ATTRIBUTE.conversationId]: toId(threadId),
+    [ATTRIBUTE.sessionId]: toId(threadId),
+    [ATTRIBUTE.runId]: toId(runId),
+    [ATTRIBUTE.parentRunId]: toId(runs.find(({ parentRunId }) => parentRunId)?.parentRunId),
     [ATTRIBUTE.exchangeKind]: kind,
     [ATTRIBUTE.ending]: ending,
     [ATTRIBUTE.eventCount]: Object.values(eventCounts).reduce((sum, count) => sum + count, 0),

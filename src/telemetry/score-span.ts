@@ -12,7 +12,7 @@ import type { JudgeCall } from '../judge/judge.ts';
 import type { MetricResult, RunReference, Scorecard, ScoringJob } from '../scoring/scorecard.ts';
 import { withForcedSampling } from './force-sampling.ts';
 import { ATTRIBUTE, EVALUATION_RESULT_EVENT, OPERATION, OTHER } from './semconv.ts';
-import { fromSpanLink, isSampled, toHrTime, toName, truncate } from './span-context.ts';
+import { fromSpanLink, isSampled, toHrTime, toId, toName, truncate } from './span-context.ts';
 
 export interface ScoreSpanOptions {
   readonly tracer: Tracer;
@@ -73,7 +73,7 @@ function linksTo(runs: readonly RunReference[]): Link[] {
   return runs
     .flatMap(({ runId, trace: link }) => {
       const spanContext = fromSpanLink(link);
-      return spanContext ? [{ context: spanContext, attributes: { [ATTRIBUTE.runId]: runId } }] : [];
+      return spanContext ? [{ context: spanContext, attributes: { [ATTRIBUTE.runId]: toId(runId) ?? '' } }] : [];
     })
     .slice(-LINKS_PER_SPAN);
 }
@@ -105,7 +105,7 @@ function recordResult(
 /** A verdict that is not scored has neither value nor label: its kind is an attribute of its own. */
 function eventAttributes({ runs }: ScoringJob, { metric, verdict }: MetricResult, explanations: boolean): Attributes {
   const explained = (text: string) => (explanations ? { [ATTRIBUTE.explanation]: truncate(text, TEXT_LIMIT) } : {});
-  const common = { [ATTRIBUTE.evaluationName]: metric, [ATTRIBUTE.responseId]: runs.at(-1)?.runId || undefined };
+  const common = { [ATTRIBUTE.evaluationName]: metric, [ATTRIBUTE.responseId]: toId(runs.at(-1)?.runId) };
   switch (verdict.kind) {
     case 'scored':
       // A value that is no number is a defect, which the metrics count. It is not a score.
@@ -128,9 +128,9 @@ function provenance(job: ScoringJob, result: MetricResult): Attributes {
   return {
     [ATTRIBUTE.operationName]: OPERATION.evaluation,
     [ATTRIBUTE.agentName]: job.agent,
-    [ATTRIBUTE.conversationId]: job.threadId || undefined,
-    [ATTRIBUTE.sessionId]: job.threadId || undefined,
-    [ATTRIBUTE.runId]: job.runs.at(-1)?.runId || undefined,
+    [ATTRIBUTE.conversationId]: toId(job.threadId),
+    [ATTRIBUTE.sessionId]: toId(job.threadId),
+    [ATTRIBUTE.runId]: toId(job.runs.at(-1)?.runId),
     [ATTRIBUTE.verdictKind]: result.verdict.kind,
     [ATTRIBUTE.evaluatorType]: result.evaluator,
     [ATTRIBUTE.evaluatorVersion]: result.evaluatorVersion,
@@ -141,6 +141,7 @@ function provenance(job: ScoringJob, result: MetricResult): Attributes {
     [ATTRIBUTE.turns]: job.messages.filter(({ role }) => role === 'user').length,
     [ATTRIBUTE.runCount]: job.runs.length,
     [ATTRIBUTE.revision]: job.revision,
+    [ATTRIBUTE.closingCause]: job.cause,
   };
 }
 
@@ -153,9 +154,9 @@ function recordJudgeCall(
   const attributes = {
     [ATTRIBUTE.operationName]: OPERATION.chat,
     [ATTRIBUTE.providerName]: 'openai',
-    [ATTRIBUTE.requestModel]: call.model,
-    [ATTRIBUTE.responseModel]: call.responseModel,
-    [ATTRIBUTE.responseId]: call.responseId,
+    [ATTRIBUTE.requestModel]: toId(call.model),
+    [ATTRIBUTE.responseModel]: toId(call.responseModel),
+    [ATTRIBUTE.responseId]: toId(call.responseId),
     [ATTRIBUTE.inputTokens]: call.inputTokens,
     [ATTRIBUTE.outputTokens]: call.outputTokens,
     [ATTRIBUTE.judgeSchema]: call.schemaName,

@@ -14,6 +14,7 @@ import {
   SimpleSpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
+import { consoleExport } from './console-export.ts';
 import { countedExport, type SpanOutcome } from './counted-export.ts';
 import { diagLog } from './diag-log.ts';
 import { isSamplingForced } from './force-sampling.ts';
@@ -79,8 +80,11 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     batch: (exporter) => new BatchSpanProcessor({ exporter, ...limits }),
     onSpans,
   });
+  const toConsole = consoleExport(new ConsoleSpanExporter(), process.stdout, () =>
+    diag.warn('standard output is not read; spans for it are left out'),
+  );
   const spanProcessors = names.map((name) =>
-    name === 'otlp' ? counted.processor : new SimpleSpanProcessor({ exporter: new ConsoleSpanExporter() }),
+    name === 'otlp' ? counted.processor : new SimpleSpanProcessor({ exporter: toConsole }),
   );
 
   // The SDK puts a logger in place that writes to the console. Ours returns as soon as it has started.

@@ -59,6 +59,7 @@ export const ATTRIBUTE = {
   turns: 'ag_ui.evaluation.turns',
   runCount: 'ag_ui.evaluation.runs',
   revision: 'ag_ui.evaluation.revision',
+  closingCause: 'ag_ui.evaluation.closing.cause',
   judgeSchema: 'ag_ui.judge.schema',
 } as const;
 
@@ -101,6 +102,7 @@ export const METRIC = {
   lag: 'agui_eval_lag_seconds',
   metricInfo: 'agui_eval_metric_info',
   requests: 'agui_proxy_requests_total',
+  refused: 'agui_proxy_refused_total',
   firstByte: 'agui_proxy_first_byte_seconds',
   firstEvent: 'agui_proxy_first_event_seconds',
   streamDuration: 'agui_proxy_stream_duration_seconds',
@@ -111,9 +113,11 @@ export const METRIC = {
   streamEvents: 'agui_stream_events_total',
   streamParseErrors: 'agui_stream_parse_errors_total',
   teeDroppedBytes: 'agui_tee_dropped_bytes_total',
+  teeShedExchanges: 'agui_tee_shed_exchanges_total',
   toolCalls: 'agui_tool_calls_total',
   otelSpans: 'agui_otel_spans_total',
   otelQueueLength: 'agui_otel_queue_length',
+  logLinesLost: 'agui_log_lines_lost_total',
   buildInfo: 'agui_build_info',
   refusedValues: 'agui_refused_values_total',
 } as const;

@@ -1,7 +1,7 @@
 import { type Attributes, type Context, SpanKind, type Tracer } from '@opentelemetry/api';
 import type { Exchange } from '../agui/exchange.ts';
 import { ATTRIBUTE, OPERATION } from './semconv.ts';
-import { toHrTime, toName } from './span-context.ts';
+import { toHrTime, toId, toName } from './span-context.ts';
 
 /** A run that calls more tools keeps spans of its first ones. */
 const SPANS_PER_RUN = 64;
@@ -21,7 +21,7 @@ export function recordToolSpans(tracer: Tracer, parent: Context, exchange: Excha
     const attributes = {
       [ATTRIBUTE.operationName]: OPERATION.executeTool,
       [ATTRIBUTE.toolName]: tool,
-      [ATTRIBUTE.toolCallId]: call.id,
+      [ATTRIBUTE.toolCallId]: toId(call.id),
       [ATTRIBUTE.toolType]: 'function',
       [ATTRIBUTE.observed]: true,
       [ATTRIBUTE.toolCallState]: call.state,

@@ -3,12 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { createAdminApp } from '../../src/admin/app.ts';
 import { startAdminListener } from '../../src/admin/listener.ts';
 import { metricsRoute } from '../../src/admin/metrics-route.ts';
-import { probes, type Readiness } from '../../src/admin/probes.ts';
+import { probes } from '../../src/admin/probes.ts';
+import { createReadiness, type ReadinessState } from '../../src/admin/readiness.ts';
 import { createPrometheus } from '../../src/telemetry/prometheus.ts';
 
 const LOOPBACK = { port: 0, host: '127.0.0.1' };
 
-async function startAdmin(options: { readiness?: () => Readiness; extra?: Router[] } = {}) {
+async function startAdmin(options: { extra?: Router[] } = {}) {
+  const readiness = createReadiness();
   const prometheus = createPrometheus({
     agents: [
       {
@@ -20,18 +22,19 @@ async function startAdmin(options: { readiness?: () => Readiness; extra?: Router
     eventTypes: [],
     queue: () => ({ queued: 0, capacity: 1, inFlight: 0 }),
     spanQueueLength: () => 0,
+    logLinesLost: () => 0,
     build: { version: '1.2.3', revision: 'abc' },
     onRefused: () => {},
   });
   const errors: unknown[] = [];
-  const routers = [metricsRoute(prometheus), probes(options.readiness ?? (() => 'ready')), ...(options.extra ?? [])];
+  const routers = [metricsRoute(prometheus), probes(readiness), ...(options.extra ?? [])];
   const listener = await startAdminListener(
     createAdminApp(routers, (error) => errors.push(error)),
     LOOPBACK,
   );
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`http://127.0.0.1:${listener.port}${path}`, { headers });
-  return { listener, errors, get, [Symbol.asyncDispose]: () => listener.stop() };
+  return { listener, readiness, errors, get, [Symbol.asyncDispose]: () => listener.stop() };
 }
 
 describe('GET /metrics', () => {
@@ -56,24 +59,41 @@ describe('GET /metrics', () => {
 });
 
 describe('the probes', () => {
-  it.each<[Readiness, number]>([
+  it.each<[ReadinessState, number]>([
     ['starting', 503],
     ['ready', 200],
     ['draining', 503],
-  ])('are live while %s, and ready by status %i', async (readiness, status) => {
-    await using admin = await startAdmin({ readiness: () => readiness });
+  ])('are live while %s, and ready by status %i', async (state, status) => {
+    await using admin = await startAdmin();
+    admin.readiness.become(state);
     const live = await admin.get('/livez');
     expect([live.status, await live.json()]).toEqual([200, { status: 'live' }]);
     const ready = await admin.get('/readyz');
-    expect([ready.status, await ready.json()]).toEqual([status, { status: readiness }]);
+    expect([ready.status, await ready.json()]).toEqual([status, { status: state }]);
   });
 
   it('follow the sidecar from starting to ready', async () => {
-    let readiness: Readiness = 'starting';
-    await using admin = await startAdmin({ readiness: () => readiness });
+    await using admin = await startAdmin();
     expect((await admin.get('/readyz')).status).toBe(503);
-    readiness = 'ready';
+    admin.readiness.become('ready');
     expect((await admin.get('/readyz')).status).toBe(200);
+  });
+
+  it('remember who asked for readiness, and tell when one was told that the sidecar drains', async () => {
+    await using admin = await startAdmin();
+    let isSeen = false;
+    void admin.readiness.failureSeen.then(() => {
+      isSeen = true;
+    });
+    await admin.get('/livez');
+    expect(admin.readiness.isWatched).toBe(false);
+    await admin.get('/readyz');
+    admin.readiness.become('ready');
+    await admin.get('/readyz');
+    expect([admin.readiness.isWatched, isSeen]).toEqual([true, false]);
+    admin.readiness.become('draining');
+    await admin.get('/readyz');
+    await admin.readiness.failureSeen;
   });
 });
 

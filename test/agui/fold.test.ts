@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FINDINGS_PER_CODE } from '../../src/agui/finding-log.ts';
+import { FINDING_ID_CHARACTERS, FINDINGS_PER_CODE } from '../../src/agui/finding-log.ts';
 import { MAX_INTERRUPTS } from '../../src/agui/interrupts.ts';
 import type { StreamEnd } from '../../src/agui/run-log.ts';
 import type { ToolCall } from '../../src/conversation/message.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
 import { runFinished, runStarted, type WireEvent } from './reference-client.ts';
 import {
   args,
@@ -668,6 +669,16 @@ describe('events', () => {
     expect(folded.findings).toHaveLength(FINDINGS_PER_CODE);
     expect(folded.findingsDropped).toEqual([{ code: 'unknown_event', count: 5 }]);
   });
+
+  it.each(['TEXT_MESSAGE_CHUNK', 'TOOL_CALL_CHUNK'])('leave no long id in each finding about it, in %s', (type) => {
+    const id = 'x'.repeat(10_000);
+    const named =
+      type === 'TEXT_MESSAGE_CHUNK' ? { messageId: id, role: 'user' } : { toolCallId: id, toolCallName: 'a' };
+    const again = type === 'TEXT_MESSAGE_CHUNK' ? { role: 'system' } : { toolCallName: 'b' };
+    const folded = foldRun([{ type, ...named }, ...Array.from({ length: 10 }, () => ({ type, ...again }))]);
+    expect(folded.findings).toHaveLength(10);
+    for (const finding of folded.findings) expect(finding.id).toBe(id.slice(0, FINDING_ID_CHARACTERS));
+  });
 });
 
 describe('interrupts', () => {
@@ -694,6 +705,28 @@ describe('interrupts', () => {
       `truncated_tap ${MAX_INTERRUPTS + 1} i${MAX_INTERRUPTS}`,
       `truncated_tap ${MAX_INTERRUPTS + 2} i${MAX_INTERRUPTS + 1}`,
     ]);
+  });
+
+  it('leave out arguments that nest too deep to be written down again', () => {
+    const nested = (depth: number): JsonObject =>
+      JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as JsonObject;
+    const interrupt = (waiting: JsonObject) => ({ id: 'i1', toolCallId: 'c1', toolName: 'book', args: waiting });
+    const without = { id: 'i1', toolCallId: 'c1', toolName: 'book' };
+    for (const [given, expected] of [
+      [nested(400), interrupt(nested(400))],
+      [nested(501), without],
+      [nested(8000), without],
+      [{ list: [[nested(8000)]] }, without],
+    ] as const) {
+      const ways = [
+        { type: 'CUSTOM', name: 'on_interrupt', value: interrupt(given) },
+        runFinished('run', { outcome: { type: 'interrupt', interrupts: [interrupt(given)] } }),
+      ];
+      for (const event of ways) expect(fold([runStarted(), event]).interrupts).toEqual([expected]);
+      const answering = { messages: [], forwardedProps: { command: { resume: 1, interruptEvent: interrupt(given) } } };
+      const folded = fold([runStarted(), result('c1', 'ok'), runFinished()], answering);
+      expect(() => JSON.stringify(folded)).not.toThrow();
+    }
   });
 
   it('of a custom event that names nothing give way to the list in the outcome', () => {

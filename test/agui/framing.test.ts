@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createSseDecoder } from '../../src/agui/decode-sse.ts';
 import { runFinished, runStarted } from './reference-client.ts';
 import { encodeFrames, encodeSse, findingsOf, foldBytes, say, sketch, waysToCut } from './streams.ts';
 
@@ -39,6 +40,20 @@ const FRAMINGS: Readonly<Record<string, { readonly stream: string; readonly find
     findings: ['malformed_json 0'],
   },
 };
+
+/** What a decoder with this bound tells of these pieces. */
+function toldAt(maxEventLength: number, pieces: readonly Uint8Array[]): string[] {
+  const told: string[] = [];
+  const decoder = createSseDecoder({
+    maxEventLength,
+    onEvent: () => told.push('read'),
+    onCarriageReturn: () => told.push('CR'),
+    onTooLarge: () => told.push('too large'),
+  });
+  for (const piece of pieces) decoder.push(piece);
+  decoder.end();
+  return told;
+}
 
 describe('an event stream', () => {
   for (const [name, { stream, findings = [] }] of Object.entries(FRAMINGS)) {
@@ -106,6 +121,26 @@ describe('the binary transport', () => {
     const folded = await foldBytes([encodeFrames(EVENTS), Buffer.from('data: {}\n\n')], 'protobuf');
     expect(sketch(folded)).toEqual(HELD);
     expect(findingsOf(folded)).toEqual(['undecodable 5']);
+  });
+
+  describe.each(['', 'id: 1\n', 'event: E\n', ': comment\n'])('around its bound, with %j behind the data', (field) => {
+    const MAX = 40;
+    const line = (length: number): string => `data: ${'x'.repeat(length)}\n`;
+
+    it.each([
+      ['is read at the bound', line(MAX), ['read']],
+      ['stops beyond it', line(MAX + 1), ['too large']],
+      ['is read at the bound in several lines', line(20) + line(MAX - 21), ['read']],
+      ['stops beyond it in several lines', line(20) + line(MAX - 20), ['too large']],
+      ['stops far beyond it', line(5000), ['too large']],
+      ['tells of CR in what is read', line(MAX).replace('\n', '\r'), ['CR', 'read']],
+      ['tells of no CR behind the end', `${line(5000)}\ndata: y\r`, ['too large']],
+      ['tells of no CR in a line that never fits', line(5000).replace('\n', '\r'), ['too large']],
+    ])('%s, however it is cut', (_, data, expected) => {
+      for (const { name, pieces } of waysToCut(Buffer.from(`${data}${field}\n`))) {
+        expect({ name, told: toldAt(MAX, pieces) }).toEqual({ name, told: expected });
+      }
+    });
   });
 });
 

@@ -3,6 +3,9 @@ import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CheckResult } from '../../src/check/check-result.ts';
@@ -126,6 +129,20 @@ describe('check of an agent', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n'),
     );
     expect(await checked({ AGENT_URL: url })).toMatchObject({ ok: true });
+  });
+
+  it('is enough for one behind a unix socket that it accepts connections', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'agui-')), 'agent.sock');
+    const missing = await checked({ AGENT_URL: `unix:${path}` });
+    expect(missing.result('agent agent')).toMatchObject({
+      status: 'failed',
+      detail: `unix:${path} is a socket that does not exist.`,
+    });
+
+    const server = createServer().listen(path);
+    await once(server, 'listening');
+    running.defer(async () => void server.close());
+    expect(await checked({ AGENT_URL: `unix:${path}` })).toMatchObject({ status: 0, ok: true });
   });
 
   it('fails when nothing listens, and says what to do', async () => {

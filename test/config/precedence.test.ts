@@ -6,7 +6,7 @@ describe('one setting given in several places', () => {
   const env = { ...AGENT, PORT: '1002' };
 
   it('has its default when given nowhere', () => {
-    expect(config().listen).toEqual({ port: 8080, host: '0.0.0.0' });
+    expect(config().listen).toEqual({ port: 8080, host: '0.0.0.0', maxConnections: 10_000 });
   });
 
   it('is taken from the file before the default', () => {
@@ -39,6 +39,8 @@ describe('the environment', () => {
   it.each([
     ['PORT', '1', { listen: { port: 1 } }],
     ['HOST', '::', { listen: { host: '::' } }],
+    ['LISTEN_SOCKET', '/run/s.sock', { listen: { socket: '/run/s.sock' } }],
+    ['MAX_CONNECTIONS', '1', { listen: { maxConnections: 1 } }],
     ['ADMIN_PORT', '1', { admin: { port: 1 } }],
     ['ADMIN_HOST', '127.0.0.1', { admin: { host: '127.0.0.1' } }],
     ['ADMIN_TOKEN', 't', { admin: { token: 't' } }],
@@ -52,8 +54,15 @@ describe('the environment', () => {
     ['TAP_MAX_EVENT', '1KiB', { tap: { maxEventBytes: 1024 } }],
     ['TAP_MAX_EXCHANGE', '1KiB', { tap: { maxExchangeBytes: 1024 } }],
     ['TAP_MAX_TOTAL', '1GiB', { tap: { maxTotalBytes: 1024 ** 3 } }],
+    ['TAP_MAX_LOOP_DELAY', '0s', { tap: { maxLoopDelayMs: 0 } }],
     ['FIRST_BYTE_TIMEOUT', '5s', { proxy: { firstByteTimeoutMs: 5000 } }],
     ['CONNECT_TIMEOUT', '5s', { proxy: { connectTimeoutMs: 5000 } }],
+    ['PASS_THROUGH', 'false', { proxy: { passThrough: false } }],
+    ['PROXY_REPLAY', 'false', { proxy: { replay: false } }],
+    ['HALF_CLOSE', 'answer', { proxy: { halfClose: 'answer' } }],
+    ['MAX_HEADER_SIZE', '32KiB', { proxy: { maxHeaderBytes: 32_768 } }],
+    ['FORWARDED_HEADERS', 'replace', { proxy: { forwardedHeaders: 'replace' } }],
+    ['HOST_HEADER', 'client', { proxy: { hostHeader: 'client' } }],
     ['TRUST_INCOMING_TRACE', 'false', { telemetry: { trustIncomingTrace: false } }],
     ['TOOL_SPANS', 'off', { telemetry: { toolSpans: 'off' } }],
     ['EVAL_PARENT_MAX_AGE', '1h', { telemetry: { evalParentMaxAgeMs: 3_600_000 } }],

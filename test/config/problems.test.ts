@@ -8,6 +8,7 @@ import type { Given } from './read.ts';
 
 const URL_EXPECTED =
   'an http or https URL without user name, password, query or fragment, such as http://localhost:8000';
+const AGENT_URL_EXPECTED = `${URL_EXPECTED}, or unix: and the path of a socket, such as unix:/run/agent.sock`;
 
 describe('one bad value', () => {
   it.each([
@@ -53,6 +54,16 @@ describe('one bad value', () => {
       'sidecar.yaml:1: tap.max_event: given "1024", expected a size with a unit (B, KiB, MiB, GiB), such as 256KiB.',
     ],
     [
+      'a head that no request fits into',
+      'proxy: { max_header_size: 512B }',
+      'sidecar.yaml:1: proxy.max_header_size: given "512B", expected a size with a unit (B, KiB, MiB) from 1KiB to 1MiB.',
+    ],
+    [
+      'no connections at all',
+      'listen: { max_connections: 0 }',
+      'sidecar.yaml:1: listen.max_connections: given "0", expected a whole number from 1 to 1000000.',
+    ],
+    [
       'a word outside a closed list',
       'log: { level: loud }',
       'sidecar.yaml:1: log.level: given "loud", expected one of trace, debug, info, warn, error, fatal, silent.',
@@ -85,7 +96,7 @@ describe('one bad value', () => {
     [
       'a value in place of a section',
       'tap: 1',
-      'sidecar.yaml:1: tap: given a single value, expected a section with share, max_event, max_exchange, max_total.',
+      'sidecar.yaml:1: tap: given a single value, expected a section with share, max_event, max_exchange, max_total, max_loop_delay.',
     ],
     [
       'a list in place of the whole',
@@ -230,11 +241,14 @@ describe('agents', () => {
     '/run',
     'http:/h',
     'http://h/a b',
+    'unix:agent.sock',
+    'unix://host/agent.sock',
+    'unix:/run/agent.sock?a=1',
   ])('cannot have the URL %s', (url) => {
-    expect(problems({ env: { AGENT_URL: url } })).toEqual([expect.stringContaining(`expected ${URL_EXPECTED}`)]);
+    expect(problems({ env: { AGENT_URL: url } })).toEqual([expect.stringContaining(`expected ${AGENT_URL_EXPECTED}`)]);
   });
 
-  it.each(['http://h', 'https://h:8443/a/b/', 'http://[::1]:8000', 'HTTP://h', 'http://h/%20'])(
+  it.each(['http://h', 'https://h:8443/a/b/', 'http://[::1]:8000', 'HTTP://h', 'http://h/%20', 'unix:/run/agent.sock'])(
     'can have the URL %s',
     (url) => {
       expect(problems({ env: { AGENT_URL: url } })).toEqual([]);
@@ -281,7 +295,7 @@ describe('agents', () => {
     ]);
     expect(agents('  - { name: a, ulr: http://h }')).toEqual([
       'sidecar.yaml:2: agents[0].ulr: given an unknown setting, expected one of name, url, match, reference_topics, tools. Did you mean url?',
-      `sidecar.yaml:2: agents[0].url: given none, expected ${URL_EXPECTED}.`,
+      `sidecar.yaml:2: agents[0].url: given none, expected ${AGENT_URL_EXPECTED}.`,
     ]);
   });
 
@@ -300,6 +314,50 @@ describe('agents', () => {
     ]);
     expect(problems({ env: { AGENT_URL: 'http://agent:8080' } })).toEqual([]);
     expect(problems({ env: { AGENT_URL: 'http://localhost:8080', HOST: '192.0.2.1' } })).toEqual([]);
+  });
+
+  it.each([
+    ['http://localhost:8080', {}],
+    ['http://LOCALHOST.:8080', {}],
+    ['http://sidecar.localhost:8080', {}],
+    ['http://127.0.0.1:8080', {}],
+    ['http://127.1:8080', {}],
+    ['http://0x7f000001:8080', {}],
+    ['http://0.0.0.0:8080', {}],
+    ['http://[::1]:8080', { HOST: '::' }],
+    ['http://[::ffff:127.0.0.1]:8080', { HOST: '::' }],
+    ['http://[0:0:0:0:0:0:0:1]:8080', { HOST: '::1' }],
+    ['http://[::1]:8080', { HOST: '0:0:0:0:0:0:0:1' }],
+    ['http://192.0.2.1:8080', { HOST: '192.0.2.1' }],
+    ['http://sidecar.internal:8080', { HOST: 'SIDECAR.internal' }],
+    ['http://localhost', { PORT: '80' }],
+    ['https://localhost', { PORT: '443' }],
+  ])('cannot be the sidecar itself, however its address is spelled: %s', (AGENT_URL, env) => {
+    expect(problems({ env: { AGENT_URL, ...env } })).toEqual([
+      expect.stringMatching(/AGENT_URL: agents\[0\]\.url: given .* which is the address the sidecar listens on/),
+    ]);
+  });
+
+  it.each([
+    ['http://localhost:9464/metrics', {}],
+    ['http://127.0.0.1:9464', { ADMIN_HOST: '127.0.0.1' }],
+    ['http://[::1]:9999', { ADMIN_HOST: '::1', ADMIN_PORT: '9999' }],
+    ['http://192.0.2.1:9464', { ADMIN_HOST: '192.0.2.1' }],
+  ])('cannot be the admin port, which clients would reach through the proxy: %s', (AGENT_URL, env) => {
+    expect(problems({ env: { AGENT_URL, ...env } })).toEqual([
+      expect.stringMatching(
+        /given .* which is the address of the sidecar's admin port, expected the address of the agent\. Move the agent or admin\.port/,
+      ),
+    ]);
+  });
+
+  it.each([
+    ['http://agent:9464', {}],
+    ['http://localhost:9464', { ADMIN_HOST: '192.0.2.1' }],
+    ['http://localhost:8080', { PORT: '0' }],
+    ['https://localhost:443', { PORT: '80' }],
+  ])('may be another server, as far as can be told: %s', (AGENT_URL, env) => {
+    expect(problems({ env: { AGENT_URL, ...env } })).toEqual([]);
   });
 });
 

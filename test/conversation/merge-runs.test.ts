@@ -335,3 +335,41 @@ describe('any conversation', () => {
     );
   });
 });
+
+describe('a long history', () => {
+  const history = (count: number, name: string): Message[] =>
+    Array.from({ length: count }, (_, at) => user(`${name}${at}`, `words ${at}`));
+
+  /** How often the ids of the messages are looked at when `claimed` is merged into `held`. */
+  function looks(held: readonly Message[], claimed: readonly Message[]): number {
+    let count = 0;
+    const watched = (messages: readonly Message[]): Message[] =>
+      messages.map((message) => ({
+        ...message,
+        get id() {
+          count += 1;
+          return message.id;
+        },
+      }));
+    merged(turn(watched(held), []), turn(watched(claimed), []));
+    return count;
+  }
+
+  it.each<[string, (messages: readonly Message[], count: number) => readonly Message[]]>([
+    ['is sent again', (messages) => messages],
+    ['goes on', (messages) => [...messages, user('next', 'And now?')]],
+    ['is another one', (_, count) => history(count, 'other')],
+    [
+      'is another one with the same words',
+      (messages) => messages.map((message) => ({ ...message, id: `new ${message.id}` })),
+    ],
+    ['was edited throughout', (messages) => messages.map((message) => ({ ...message, text: 'No.' }))],
+    ['comes backwards', (messages) => messages.toReversed()],
+  ])('that %s costs as much for each message as a short one', (_, change) => {
+    const costOf = (count: number): number => {
+      const messages = history(count, 'u');
+      return looks(messages, change(messages, count));
+    };
+    expect(costOf(1000)).toBeLessThan(12 * costOf(100));
+  });
+});

@@ -111,6 +111,16 @@ describe('closing', () => {
     expect(held.closeAll(1).map(({ cause }) => cause)).toEqual(['shutdown', 'shutdown']);
     expect(held.open).toBe(0);
   });
+
+  it('says which were not at rest then: a run was under way, or a person was waited for', () => {
+    const held = threads();
+    held.append(answered('at rest'), 0);
+    held.append(answered('running'), 0);
+    held.runBegan({ agent: 'harbour', threadId: 'running' }, 0);
+    held.append(exchange({ input: [user('u1', 'hi')], overrides: { threadId: 'waiting', ending: 'interrupt' } }), 0);
+    const causes = held.closeAll(1).map(({ conversation, cause }) => [conversation.key.threadId, cause]);
+    expect(Object.fromEntries(causes)).toEqual({ 'at rest': 'shutdown', running: 'unfinished', waiting: 'unfinished' });
+  });
 });
 
 it('takes no thread of an agent for whole when one of its runs went by unseen', () => {

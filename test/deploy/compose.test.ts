@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { parseDuration } from '../../src/config/units.ts';
+import { LONGEST_AFTER_GRACE_MS } from '../../src/shutdown.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const text = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
@@ -9,6 +11,7 @@ const text = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const serviceShape = z.object({
   image: z.string().optional(),
   build: z.object({ context: z.string(), target: z.string() }).optional(),
+  stop_grace_period: z.string().optional(),
   command: z.array(z.string()).optional(),
   profiles: z.array(z.string()).optional(),
   environment: z.record(z.string(), z.union([z.string(), z.number(), z.null()])).default({}),
@@ -109,6 +112,15 @@ describe('docker-compose.yml', () => {
       sources.split(' '),
     );
     expect(copied.filter((source) => !allowed.has(source) || !existsSync(new URL(source, ROOT)))).toEqual([]);
+  });
+
+  it('gives the sidecar longer to stop than it takes at the most', () => {
+    const sidecar = compose.services['sidecar'];
+    const [allowedMs = 0, graceMs = Infinity] = [
+      sidecar?.stop_grace_period,
+      sidecar?.environment['SHUTDOWN_GRACE'],
+    ].map((duration) => parseDuration(String(duration)));
+    expect(allowedMs).toBeGreaterThan(graceMs + LONGEST_AFTER_GRACE_MS);
   });
 
   it('holds no secret: what is called a key, token or password has no value', () => {

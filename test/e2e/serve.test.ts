@@ -1,3 +1,9 @@
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { createServer, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { HttpAgent } from '@ag-ui/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startJudgeServer } from '../support/judge-server.ts';
@@ -124,7 +130,12 @@ it('counts a judge that fails, and scores nothing', async () => {
 
 it('proxies without a judge, says what was not judged, and ends with status 0', async () => {
   await using agent = await startTideAgent();
-  await using sidecar = await startServe({ AGENT_URL: agent.url, AGENT_NAME: 'harbour', OTEL_SDK_DISABLED: 'true' });
+  await using sidecar = await startServe({
+    AGENT_URL: agent.url,
+    AGENT_NAME: 'harbour',
+    OTEL_SDK_DISABLED: 'true',
+    SHUTDOWN_OPEN_CONVERSATIONS: 'expire',
+  });
   expect(sidecar.log.map(({ msg }) => msg).join()).toContain('nothing is judged');
   await ask(sidecar.url, 't', 'When is high water?');
   sidecar.signal('SIGTERM');
@@ -155,4 +166,22 @@ describe('a configuration that does not hold', () => {
     expect(failure.message).toContain('ended with 2');
     for (const given of ['ftp://x', '7', 'soon']) expect(failure.message).toContain(given);
   });
+});
+
+it('takes clients on a unix socket, and reaches its agent by one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'agui-'));
+  const agent = createServer((request, response) => response.end(`${request.method} ${request.url}`));
+  agent.listen(join(folder, 'agent.sock'));
+  await once(agent, 'listening');
+  onTestFinished(() => void agent.close());
+  const socketPath = join(folder, 'sidecar.sock');
+  await using serve = await startServe({ AGENT_URL: `unix:${join(folder, 'agent.sock')}`, LISTEN_SOCKET: socketPath });
+
+  const request = get({ socketPath, path: '/run?x=1', agent: false });
+  const [response] = await once(request, 'response');
+
+  expect(serve.log.at(-1)).toMatchObject({ msg: 'ready', proxy: socketPath });
+  expect(await text(response)).toBe('GET /run?x=1');
+  serve.signal('SIGTERM');
+  expect(await serve.exited).toBe(0);
 });

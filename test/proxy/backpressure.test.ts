@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ask, httpAgent, rawAgent, startProxy } from './support.ts';
+import { standstill } from './turns.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -10,18 +10,6 @@ const MIB = 1024 * KIB;
 /** Kernel buffers on both legs take some; a sidecar that buffers takes all. */
 const TOTAL = 256 * MIB;
 const BOUND = 64 * MIB;
-
-/**
- * Resolves when `written` does not grow any more. All parties live in this process and take turns on one event loop, so
- * turns tell, not time: whoever could still move a byte had its chance to.
- */
-async function standstill(written: () => number): Promise<number> {
-  for (let before = -1; before !== written();) {
-    before = written();
-    for (let turns = 0; turns < 200; turns += 1) await turn();
-  }
-  return written();
-}
 
 describe('backpressure', () => {
   it('holds an agent back whose client does not read, and loses nothing of what was sent', async () => {

@@ -1,10 +1,25 @@
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliCompressSync, constants, createGzip, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { readCapture } from '../../src/agui/read-capture.ts';
+import { BOUNDS } from '../agui/captures.ts';
 import { hasSharedFixtures, SHARED_FIXTURES } from '../support/shared.ts';
-import { ask, bodyOf, httpAgent, POST_JSON, rawAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
+import {
+  ask,
+  bodyOf,
+  httpAgent,
+  observation,
+  POST_JSON,
+  rawAgent,
+  rawClient,
+  RUN_REQUEST,
+  startProxy,
+  TAP,
+} from './support.ts';
 
 const EVENTS = [
   'data: {"type":"RUN_STARTED"}\n\n',
@@ -197,6 +212,82 @@ describe('delivery', () => {
     expect((await ask(sidecar.url)).body.toString()).toBe('ok');
     expect(agent.sockets.size).toBe(1);
   });
+});
+
+describe('a stream that no reader could make sense of', () => {
+  /** Answers with these pieces, as fast as they are taken, and closes unless told to go on. */
+  async function agentSending(pieces: Iterable<Uint8Array>, { ends = true } = {}) {
+    return httpAgent(async (request, response) => {
+      await bodyOf(request);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const piece of pieces) {
+        if (!response.write(piece)) await once(response, 'drain');
+      }
+      if (ends) response.end();
+    });
+  }
+
+  function* endlessEvent(count: number): Generator<Uint8Array> {
+    yield Buffer.from('data: ');
+    for (let index = 0; index < count; index += 1) yield Buffer.alloc(64 * 1024, 97 + (index % 26));
+  }
+
+  const hashOf = (parts: Iterable<Uint8Array>) => {
+    const hash = createHash('sha256');
+    for (const part of parts) hash.update(part);
+    return hash.digest('hex');
+  };
+
+  it('passes whole, though one event of it is 100 MB; the copy stops at its bound', async () => {
+    const count = 1_600;
+    const agent = await agentSending(endlessEvent(count));
+    const sidecar = await startProxy(agent.url);
+
+    const { body } = await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+
+    expect(hashOf([body])).toBe(hashOf(endlessEvent(count)));
+    const { capture } = await sidecar.ended();
+    expect(capture).toMatchObject({ truncated: true, transport: 'complete' });
+    expect(capture!.response!.body.length).toBeLessThanOrEqual(TAP.maxExchangeBytes);
+    expect((await readCapture(capture!, BOUNDS))?.findings).toContainEqual(
+      expect.objectContaining({ code: 'truncated_tap' }),
+    );
+  });
+
+  it('passes for as long as its client stays, though its one event never ends', async () => {
+    const agent = await agentSending(endlessEvent(200), { ends: false });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
+    let left = 200 * 64 * 1024;
+    while (left > 0) {
+      const [bytes] = (await once(client.socket, 'data')) as [Buffer];
+      left -= bytes.length;
+    }
+    client.socket.destroy();
+
+    const { end, capture } = await sidecar.ended();
+    expect(end).toMatchObject({ transport: 'client_aborted', responseBytes: 200 * 64 * 1024 + 6 });
+    expect(capture).toMatchObject({ truncated: true });
+  });
+
+  it.each([1, 2, 3, 4, 5])(
+    'passes whole when it is noise and everything that observes it throws (%i)',
+    async (round) => {
+      const noise = Array.from({ length: 50 * round }, () => randomBytes(randomInt(1, 4_000)));
+      const boom = () => {
+        throw new Error('boom');
+      };
+      const agent = await agentSending(noise);
+      const sidecar = await startProxy(agent.url, {
+        observe: () => observation(boom, { requested: boom, wantsCopy: () => true, streaming: boom }),
+        onTapDropped: boom,
+      });
+
+      const { body } = await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+
+      expect(hashOf([body])).toBe(hashOf(noise));
+    },
+  );
 });
 
 describe.skipIf(!hasSharedFixtures)('captured streams of real servers', () => {

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { watchSockets } from './socket-watch.ts';
 import {
+  agentThat,
   ask,
   bodyOf,
   httpAgent,
@@ -16,6 +18,7 @@ import {
   RUN_REQUEST,
   startProxy,
 } from './support.ts';
+import { until } from './turns.ts';
 
 // Only the sidecar's limits run on the test's time; the sockets and their timers are real.
 beforeEach(() => {
@@ -62,6 +65,108 @@ describe('connections to the agent', () => {
       expect(used.size).toBe(60);
     },
   );
+
+  it('that go stale all at once cost no request of a burst of 80', async () => {
+    const warmed = Promise.withResolvers<void>();
+    const agent = await httpAgent(async (request, response) => {
+      await bodyOf(request);
+      await warmed.promise;
+      response.end('ok');
+    });
+    let burst = false;
+    const observe = () => {
+      if (burst) for (const socket of agent.sockets) socket.destroy();
+      burst = false;
+      return observation(() => {});
+    };
+    const sidecar = await startProxy(agent.url, { observe });
+    const posts = () => Promise.all(Array.from({ length: 80 }, () => ask(sidecar.url, POST_JSON, RUN_REQUEST)));
+    const warming = posts();
+    await until(() => agent.sockets.size === 80);
+    warmed.resolve();
+    await warming;
+
+    burst = true;
+    const statuses = (await posts()).map(({ status }) => status);
+
+    expect(statuses).toEqual(Array.from({ length: 80 }, () => 200));
+  });
+
+  it('found closed cost no request either when the sidecar was too busy to look for a while', async () => {
+    const agent = await httpAgent((request, response) => request.resume().on('end', () => response.end('ok')));
+    let isBusy = false;
+    const observe = () => {
+      if (isBusy) {
+        for (const socket of agent.sockets) socket.destroy();
+        // In the turn in which the connection is taken, before anything can be read from it.
+        setImmediate(() => vi.advanceTimersByTime(60_000));
+      }
+      return observation(() => {});
+    };
+    const sidecar = await startProxy(agent.url, { observe });
+    await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+    isBusy = true;
+
+    expect((await ask(sidecar.url, POST_JSON, RUN_REQUEST)).status).toBe(200);
+  });
+
+  /** The idle timer of the kept connection to an agent that announces `hint`, which must then end it. */
+  async function idleTimerUnder(hint: string | undefined): Promise<number> {
+    const sockets = watchSockets();
+    const agent = await agentThat((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${hint ? `Keep-Alive: ${hint}\r\n` : ''}Content-Length: 2\r\n\r\nok`);
+    });
+    const sidecar = await startProxy(agent.url);
+    await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+    const [kept] = sockets.toAgent(agent);
+    await until(() => Boolean(kept?.timeout));
+    const timeout = kept?.timeout ?? 0;
+    kept?.emit('timeout');
+    await until(() => agent.sockets.size === 0);
+    expect((await ask(sidecar.url, POST_JSON, RUN_REQUEST)).status).toBe(200);
+    return timeout;
+  }
+
+  it.each([
+    ['nothing', undefined, 4_000],
+    ['120 s', 'timeout=120', 4_000],
+    ['5 s', 'timeout=5', 4_000],
+    ['4 s', 'timeout=4', 3_000],
+    ['2 s and a count', 'timeout=2, max=100', 1_000],
+  ])('are closed a second before the agent does, or after 4 s: it announces %s', async (_name, hint, expectedMs) => {
+    expect(await idleTimerUnder(hint)).toBe(expectedMs);
+  });
+
+  it('are closed a second before the agent does, wherever in its announcement that stands', async () => {
+    expect(await idleTimerUnder('max=100, timeout=2')).toBe(1_000);
+  });
+
+  it.each(['timeout=1', 'timeout=0'])('are not kept when the agent announces %s', async (hint) => {
+    const agent = await agentThat((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nKeep-Alive: ${hint}\r\nContent-Length: 2\r\n\r\nok`);
+    });
+    const sidecar = await startProxy(agent.url);
+    await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+
+    await until(() => agent.sockets.size === 0);
+    expect((await ask(sidecar.url, POST_JSON, RUN_REQUEST)).status).toBe(200);
+  });
+
+  it('that are reset before they stand, when nothing can have been sent, are tried once more', async () => {
+    let connections = 0;
+    const agent = await rawAgent((socket) => {
+      connections += 1;
+      // In the middle of the handshake.
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+    const sidecar = await startProxy(agent.url.replace('http:', 'https:'));
+
+    const answer = await ask(sidecar.url, POST_JSON, RUN_REQUEST);
+
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.body.toString()).error.code).toBe('upstream_unreachable');
+    expect(connections).toBe(2);
+  });
 
   /** Answers the first request of the first connection, and does `then` with the second one. */
   async function agentThatTires(then: 'reset' | 'half an answer') {

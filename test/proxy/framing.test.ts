@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { agentThat, httpAgent, rawAgent, rawClient, startProxy } from './support.ts';
 
@@ -26,6 +27,19 @@ async function bytesAtClient(
   const client = rawClient(sidecar.port, request);
   await client.closed;
   return client.received();
+}
+
+/** The body that chunks carry; nothing else may stand between or behind them. */
+function decodeChunks(bytes: string): string {
+  let body = '';
+  for (let rest = bytes; rest !== '0\r\n\r\n';) {
+    const size = Number.parseInt(rest, 16);
+    const at = rest.indexOf('\r\n') + 2;
+    body += rest.slice(at, at + size);
+    expect(rest.slice(at + size, at + size + 2)).toBe('\r\n');
+    rest = rest.slice(at + size + 2);
+  }
+  return body;
 }
 
 describe('the request`s framing', () => {
@@ -102,10 +116,56 @@ describe('the response`s framing', () => {
     expect(received).toMatch(/\r\n\r\nhello$/);
   });
 
+  it('sends no chunks to an HTTP/1.0 client that would keep its connection', async () => {
+    const received = await bytesAtClient(
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
+      'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n',
+    );
+    expect(received).not.toMatch(/transfer-encoding/i);
+    expect(received).toContain('Connection: close');
+    expect(received).toMatch(/\r\n\r\nhello$/);
+  });
+
   it.each(['204 No Content', '304 Not Modified'])('leaves a %s without a body', async (status) => {
     const received = await bytesAtClient(`HTTP/1.1 ${status}\r\nETag: "1"\r\n\r\n`);
     expect(received).not.toMatch(/transfer-encoding|content-length/i);
     expect(received).toMatch(/ETag: "1"[^]*\r\n\r\n$/);
+  });
+
+  it.each([
+    { name: 'a counted HEAD', request: 'HEAD', head: '200 OK\r\nContent-Length: 99', seen: 'Content-Length: 99' },
+    {
+      name: 'a chunked HEAD',
+      request: 'HEAD',
+      head: '200 OK\r\nTransfer-Encoding: chunked',
+      seen: 'Transfer-Encoding: chunked',
+    },
+    { name: 'a HEAD without a length', request: 'HEAD', head: '200 OK', seen: '200 OK' },
+    { name: 'a 204', request: 'GET', head: '204 No Content', seen: '204 No Content' },
+    {
+      name: 'a counted 304',
+      request: 'GET',
+      head: '304 Not Modified\r\nContent-Length: 99',
+      seen: 'Content-Length: 99',
+    },
+    { name: 'a chunked 304', request: 'GET', head: '304 Not Modified\r\nTransfer-Encoding: chunked', seen: '304' },
+  ])('ends $name with its head, and the next answer is the next one`s', async ({ request, head, seen }) => {
+    const agent = await rawAgent((socket) => {
+      socket.on('data', (bytes) => {
+        const isNext = bytes.toString('latin1').includes('/next');
+        socket.write(`HTTP/1.1 ${isNext ? '200 OK\r\nContent-Length: 4\r\n\r\nnext' : `${head}\r\n\r\n`}`);
+      });
+    });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, `${request} / HTTP/1.1\r\nHost: c\r\n\r\n`);
+    await client.until('\r\n\r\n');
+    expect(client.received()).toContain(seen);
+    const first = client.received().length;
+
+    client.socket.write('GET /next HTTP/1.1\r\nHost: c\r\nConnection: close\r\n\r\n');
+
+    expect(await client.closed).toBe('end');
+    expect(client.received().slice(first)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nnext$/);
   });
 
   it('relays trailers to a client that reads them, and not to others', async () => {
@@ -121,6 +181,41 @@ describe('the response`s framing', () => {
     expect(asking).toMatch(/2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n$/);
     expect(silent).not.toContain('X-Sum');
     expect(silent).toMatch(/2\r\nok\r\n0\r\n\r\n$/);
+  });
+
+  it.each(['trailers', 'Trailers', 'gzip, trailers;q=0.5', 'deflate,\ttrailers ,'])(
+    'relays trailers that were not announced, all of them, as they are, to a client that says TE: %s',
+    async (te) => {
+      const received = await bytesAtClient(
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\nx-sUM: \xe9\r\nX-Last: 1\r\n\r\n',
+        `GET / HTTP/1.1\r\nHost: c\r\nTE: ${te}\r\nConnection: close\r\n\r\n`,
+      );
+      expect(received).toMatch(/2\r\nok\r\n0\r\nX-Sum: 7\r\nx-sUM: \xe9\r\nX-Last: 1\r\n\r\n$/);
+    },
+  );
+
+  it('lets no trailer pass that is for one connection or would change how the message is read', async () => {
+    const barred = [
+      'Connection: x',
+      'Keep-Alive: x',
+      'Proxy-Authenticate: x',
+      'Upgrade: x',
+      'Set-Cookie: a=b',
+      'Host: x',
+    ];
+    const received = await bytesAtClient(
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n${barred.join('\r\n')}\r\nX-Sum: 7\r\n\r\n`,
+      'GET / HTTP/1.1\r\nHost: c\r\nTE: trailers\r\nConnection: close\r\n\r\n',
+    );
+    expect(received).toMatch(/2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n$/);
+  });
+
+  it('has no trailers for an HTTP/1.0 client, which has no chunks to end', async () => {
+    const received = await bytesAtClient(
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n',
+      'GET / HTTP/1.0\r\nTE: trailers\r\n\r\n',
+    );
+    expect(received).toMatch(/\r\n\r\nok$/);
   });
 });
 
@@ -138,6 +233,45 @@ describe('interim responses', () => {
     client.socket.write('body');
     await client.until('\r\n\r\nbody');
     expect(client.received()).toContain('HTTP/1.1 200 OK');
+  });
+
+  it.each([
+    ['counted', 'Content-Length: 4', 'body'],
+    ['chunked', 'Transfer-Encoding: chunked', '4\r\nbody\r\n0\r\n\r\n'],
+  ])(
+    'does not wait for a 100 of an agent that sends none: a %s body passes when it comes',
+    async (_, framing, body) => {
+      const asked = Promise.withResolvers<void>();
+      let received = '';
+      const agent = await rawAgent((socket) => {
+        socket.on('data', (bytes) => {
+          received += bytes.toString('latin1');
+          if (received.includes('\r\n\r\n')) asked.resolve();
+          if (received.endsWith(body)) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+        });
+      });
+      const sidecar = await startProxy(agent.url);
+      const client = rawClient(
+        sidecar.port,
+        `POST / HTTP/1.1\r\nHost: c\r\nExpect: 100-continue\r\n${framing}\r\n\r\n`,
+      );
+      await asked.promise;
+      expect(received).toContain('Expect: 100-continue');
+      expect(client.received()).toBe('');
+
+      client.socket.write(body);
+
+      await client.until('204 No Content');
+      expect(client.received()).toMatch(/^HTTP\/1\.1 204 /);
+    },
+  );
+
+  it('passes an expectation that the sidecar does not know: what to make of it is the agent`s', async () => {
+    const received = await bytesAtAgent(
+      'POST / HTTP/1.1\r\nHost: c\r\nExpect: tea\r\nContent-Length: 2\r\n\r\nhi',
+      'hi',
+    );
+    expect(received).toContain('Expect: tea');
   });
 
   it('lets the agent refuse before the body is sent', async () => {
@@ -158,6 +292,63 @@ describe('interim responses', () => {
     expect(received).toMatch(
       /^HTTP\/1\.1 102 Processing\r\n\r\nHTTP\/1\.1 103 Early Hints\r\nLink: <\/a\.css>; rel=preload\r\n\r\nHTTP\/1\.1 200 OK\r\n[^]*ok$/,
     );
+  });
+
+  it('relays the links of a 103 that has several', async () => {
+    const received = await bytesAtClient(
+      'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload; as=style\r\nX-A: 1\r\nLink: </b>; rel=preload\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n',
+    );
+    expect(received).toMatch(
+      /^HTTP\/1\.1 103 [^]*<\/a>; rel=preload; as=style, <\/b>; rel=preload\r\n\r\nHTTP\/1\.1 204 /,
+    );
+  });
+
+  it.each([
+    ['of a status that nobody knows', 'HTTP/1.1 104 New\r\nX-A: 1\r\n\r\nHTTP/1.1 199 Newer\r\n\r\n'],
+    ['with a length, though it has no body', 'HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\n'],
+    ['with a coding, though it has no body', 'HTTP/1.1 102 Processing\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['with links that are none', 'HTTP/1.1 103 Early Hints\r\nLink: nonsense\r\n\r\n'],
+    ['a hundred times', 'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n'.repeat(100)],
+    ['of 102', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(3)],
+  ])('do no harm to the final one: %s', async (_, interim) => {
+    for (const framed of ['Content-Length: 2\r\n\r\nok', 'Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n']) {
+      const received = await bytesAtClient(`${interim}HTTP/1.1 200 OK\r\nX-Final: 1\r\n${framed}`);
+      const [final, ...more] = received.split('HTTP/1.1 200 OK\r\n').slice(1);
+      expect(final).toContain('X-Final: 1\r\n');
+      expect(final?.endsWith(framed.slice(framed.indexOf('\r\n\r\n')))).toBe(true);
+      expect(more).toEqual([]);
+      expect(received).toMatch(/^(HTTP\/1\.1 10[23] [^]*\r\n\r\n)?HTTP\/1\.1 200 OK/);
+    }
+  });
+
+  it('that come byte by byte do no harm either', async () => {
+    const answer =
+      'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n';
+    const agent = await agentThat(async (socket) => {
+      for (const byte of answer) {
+        socket.write(byte);
+        await nextTurn();
+      }
+    });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\nConnection: close\r\n\r\n');
+
+    expect(await client.closed).toBe('end');
+    expect(client.received()).toMatch(/^HTTP\/1\.1 102 Processing\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+    expect(decodeChunks(client.received().split('\r\n\r\n').slice(2).join('\r\n\r\n'))).toBe('ok');
+  });
+
+  it('are for no HTTP/1.0 client, which knows none', async () => {
+    const received = await bytesAtClient(
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      'POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi',
+    );
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it('do not stand for the final one: an agent that leaves behind them is a 502', async () => {
+    const received = await bytesAtClient('HTTP/1.1 102 Processing\r\n\r\n');
+    expect(received).toMatch(/^HTTP\/1\.1 102 Processing\r\n\r\nHTTP\/1\.1 502 [^]*upstream_reset/);
   });
 
   it('leaves out a 100 that the client did not ask for and a 103 without links', async () => {

@@ -22,6 +22,19 @@ async function exchange(head: string, answer: string, options: Parameters<typeof
   return { lines, answered: client.received(), agent, sidecar };
 }
 
+/** Ways to name `X-Foo` and `X-Bar` as meant for one connection. */
+const ODD_CONNECTIONS = [
+  'Connection: x-foo, x-bar',
+  'Connection: X-FOO,X-bAR',
+  'connection:\tx-foo\t,\tx-bar\t',
+  'Connection: ,, x-foo ,, ,x-bar,',
+  'Connection: x-foo\r\nConnection: x-bar',
+  'CONNECTION: keep-alive, x-foo\r\nConnection:\r\nconnection: x-bar, keep-alive',
+  'Connection: x-foo, x-foo, x-bar, x-absent',
+];
+
+const NAMED = 'x-fOO: secret\r\nX-Kept: 1\r\nX-Bar: one\r\nx-bar: two';
+
 function agentHost({ requests }: TestProxy): string {
   const { host, port } = requests[0]!.upstream;
   return `${host}:${port}`;
@@ -54,14 +67,14 @@ describe('request headers', () => {
     expect(lines).toContain('X-Forwarded-For: 127.0.0.1');
   });
 
-  it('appends the client to X-Forwarded-For', async () => {
+  it('appends the client to X-Forwarded-For, and believes the scheme that the client was asked by', async () => {
     const lines = await linesAtAgent(
       'GET / HTTP/1.1\r\nHost: c\r\nX-Forwarded-For: 10.0.0.1\r\nX-Forwarded-For: 10.0.0.2\r\nx-forwarded-proto: https\r\n\r\n',
     );
 
     expect(lines.filter((line) => /^x-forwarded-(for|proto):/i.test(line))).toEqual([
       'X-Forwarded-For: 10.0.0.1, 10.0.0.2, 127.0.0.1',
-      'X-Forwarded-Proto: http',
+      'X-Forwarded-Proto: https',
     ]);
   });
 
@@ -96,6 +109,28 @@ describe('request headers', () => {
     expect(lines).toContain('Connection: keep-alive');
   });
 
+  it.each(ODD_CONNECTIONS)('drops what Connection names, however it is written: %s', async (connection) => {
+    const lines = await linesAtAgent(`GET / HTTP/1.1\r\nHost: c\r\n${connection}\r\n${NAMED}\r\n\r\n`);
+
+    expect(lines.filter((line) => /^x-[a-z]+:/i.test(line))).toEqual(['X-Kept: 1']);
+    expect(lines.filter((line) => /^connection:/i.test(line))).toEqual(['Connection: keep-alive']);
+  });
+
+  it('drops every field for a proxy, whatever it is called', async () => {
+    const lines = await linesAtAgent(
+      'GET / HTTP/1.1\r\nHost: c\r\nproxy-authorization: Basic eA==\r\nPROXY-CONNECTION: close\r\nProxy-Features: x\r\nAuthorization: Basic eQ==\r\n\r\n',
+    );
+
+    expect(lines.filter((line) => /^proxy-/i.test(line))).toEqual([]);
+    expect(lines).toContain('Authorization: Basic eQ==');
+  });
+
+  it('closes nothing at the agent because its client wants to close', async () => {
+    const lines = await linesAtAgent('GET / HTTP/1.1\r\nHost: c\r\nConnection: close\r\n\r\n');
+
+    expect(lines).toContain('Connection: keep-alive');
+  });
+
   it('does not let Connection take away what frames the body or names the host', async () => {
     const lines = await linesAtAgent(
       'POST / HTTP/1.1\r\nHost: c\r\nConnection: content-length, host\r\nContent-Length: 2\r\n\r\nhi',
@@ -103,6 +138,26 @@ describe('request headers', () => {
 
     expect(lines).toContain('Content-Length: 2');
     expect(lines.some((line) => line.startsWith('Host: '))).toBe(true);
+  });
+
+  it('does not let Connection take away that a body is chunked', async () => {
+    const lines = await linesAtAgent(
+      'POST / HTTP/1.1\r\nHost: c\r\nConnection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    );
+
+    expect(lines).toContain('Transfer-Encoding: chunked');
+  });
+
+  it('does not let Connection take away what the sidecar itself adds', async () => {
+    const lines = await linesAtAgent(
+      'GET / HTTP/1.1\r\nHost: c\r\nConnection: x-forwarded-for, x-forwarded-host, x-forwarded-proto, traceparent\r\ntraceparent: 00-a\r\n\r\n',
+      { observe: () => observation(() => {}, { traceHeaders: { traceparent: '00-b' } }) },
+    );
+
+    expect(lines).toContain('X-Forwarded-For: 127.0.0.1');
+    expect(lines).toContain('X-Forwarded-Host: c');
+    expect(lines).toContain('X-Forwarded-Proto: http');
+    expect(lines.filter((line) => line.startsWith('traceparent'))).toEqual(['traceparent: 00-b']);
   });
 
   it('passes the wish for trailers on, and names it in Connection', async () => {
@@ -167,6 +222,38 @@ describe('response headers', () => {
 
     expect(answered).not.toMatch(/x-bar|timeout=1\r|proxy-authenticate|upgrade/i);
     expect(answered).toContain('Connection: keep-alive');
+  });
+
+  it.each(ODD_CONNECTIONS)('drops what Connection names, however it is written: %s', async (connection) => {
+    const { answered } = await exchange(
+      'GET / HTTP/1.1\r\nHost: c\r\n\r\n',
+      `HTTP/1.1 200 OK\r\n${connection}\r\n${NAMED}\r\nContent-Length: 0\r\n\r\n`,
+    );
+
+    expect(answered.split('\r\n').filter((line) => /^x-[a-z]+:/i.test(line))).toEqual(['X-Kept: 1']);
+    expect(answered.match(/^connection:.*$/gim)).toEqual(['Connection: keep-alive']);
+  });
+
+  it('keeps the client`s connection when the agent closes its own', async () => {
+    const { answered } = await exchange(
+      'GET / HTTP/1.1\r\nHost: c\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nKeep-Alive: timeout=1, max=1\r\nContent-Length: 0\r\n\r\n',
+    );
+
+    expect(answered).toContain('Connection: keep-alive');
+    expect(answered.match(/^keep-alive:.*$/gim)).toEqual(['Keep-Alive: timeout=75']);
+  });
+
+  it.each([
+    ['Content-Length', 'Content-Length: 2\r\n\r\nok', 'Content-Length: 2'],
+    ['Transfer-Encoding', 'Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'],
+  ])('does not let Connection take away %s', async (name, framed, kept) => {
+    const { answered } = await exchange(
+      'GET / HTTP/1.1\r\nHost: c\r\n\r\n',
+      `HTTP/1.1 200 OK\r\nConnection: ${name.toLowerCase()}\r\n${framed}`,
+    );
+
+    expect(answered).toContain(kept);
   });
 
   it('adds nothing of its own but Date where it is missing (RFC 9110 §6.6.1) and its own connection`s fields', async () => {

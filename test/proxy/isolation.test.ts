@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProxyOptions } from '../../src/proxy/server.ts';
+import type { ProxyOptions } from '../../src/proxy/options.ts';
 import { ask, bodyOf, httpAgent, observation, POST_JSON, RUN_REQUEST, startProxy, TAP } from './support.ts';
 
 const BODY = 'data: {"type":"RUN_STARTED"}\n\n';

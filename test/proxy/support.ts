@@ -11,7 +11,8 @@ import { onTestFinished } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Observation, ProxiedRequest, RequestEnd } from '../../src/proxy/observer.ts';
-import { createProxyServer, type ProxyOptions, type ProxyServer } from '../../src/proxy/server.ts';
+import type { ProxyOptions } from '../../src/proxy/options.ts';
+import { createProxyServer, type ProxyServer } from '../../src/proxy/server.ts';
 
 /** Loopback, always by address: `localhost` may be two of them. */
 const HOST = '127.0.0.1';
@@ -63,7 +64,8 @@ export async function agentThat(answer: (socket: Socket, head: string) => unknow
   });
 }
 
-async function serve(server: Server): Promise<FakeAgent> {
+/** Lets a server listen until the test is over. */
+export async function serve(server: Server): Promise<FakeAgent> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -103,6 +105,9 @@ export interface TestProxy {
   readonly endings: () => number;
 }
 
+/** All tests of the proxy are run twice: with chunks that pass as they are, and with every response parsed. */
+export const PASS_THROUGH = process.env['PASS_THROUGH'] !== 'false';
+
 /** What the configuration gives by default. */
 export const TAP = { maxExchangeBytes: 1024 * 1024, maxTotalBytes: 64 * 1024 * 1024 };
 
@@ -113,7 +118,9 @@ export function proxyOptions(agentUrl: string, changes: Partial<ProxyOptions> = 
     observe: () => observation(() => {}),
     tap: TAP,
     connectTimeoutMs: 10_000,
+    passThrough: PASS_THROUGH,
     onTapDropped: () => {},
+    onTapShed: () => {},
     onFault: () => {},
     now: () => systemClock.now(),
     ...changes,

@@ -103,6 +103,29 @@ describe('a first-byte limit', () => {
   });
 });
 
+describe('a limit on the head, and none on the stream', () => {
+  it('ends with 504 what never answers, while a stream that is silent for longer lives', async () => {
+    const silentAsked = Promise.withResolvers<void>();
+    const agent = await agentThat((socket, head) => {
+      if (head.startsWith('GET /stream')) socket.write(`${CHUNKED}2\r\nok\r\n`);
+      else silentAsked.resolve();
+    });
+    const sidecar = await startProxy(agent.url, { firstByteTimeoutMs: 1_000 });
+    const stream = rawClient(sidecar.port, 'GET /stream HTTP/1.1\r\nHost: c\r\nConnection: close\r\n\r\n');
+    await stream.until('ok');
+    const silent = rawClient(sidecar.port, 'GET /silent HTTP/1.1\r\nHost: c\r\n\r\n');
+    await silentAsked.promise;
+
+    vi.advanceTimersByTime(1_000);
+    await silent.until('504 Gateway Timeout');
+    vi.advanceTimersByTime(HOUR_MS);
+    for (const socket of agent.sockets) socket.write('3\r\nend\r\n0\r\n\r\n');
+
+    expect(await stream.closed).toBe('end');
+    expect(stream.received()).toMatch(/ok\r\n3\r\nend\r\n0\r\n\r\n$/);
+  });
+});
+
 describe('the connect limit', () => {
   it('answers 504 when no connection comes about', async () => {
     // 192.0.2.0/24 is for documentation (RFC 5737): at best nobody answers, at worst the network says so at once.

@@ -1,9 +1,11 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readAsOrdinary } from '../../src/proxy/upgrade.ts';
-import { agentThat, bodyOf, closedPort, httpAgent, rawClient, startProxy } from './support.ts';
+import { agentThat, bodyOf, closedPort, httpAgent, rawAgent, rawClient, startProxy } from './support.ts';
 
 const HANDSHAKE =
   'GET /chat?x=1 HTTP/1.1\r\nHost: c\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n\r\n';
@@ -36,6 +38,119 @@ describe('a WebSocket handshake', () => {
     expect(end).toMatchObject({ transport: 'complete', status: 101 });
     expect(capture).toBeUndefined();
     expect(sidecar.endings()).toBe(1);
+  });
+
+  it('loses no byte that either side sends behind its head in one packet, or before the other has answered', async () => {
+    const asked = Promise.withResolvers<() => void>();
+    let received = '';
+    const agent = await rawAgent((socket) => {
+      socket.on('data', (bytes) => {
+        received += bytes.toString('latin1');
+        asked.resolve(() => socket.write(`${SWITCH}\x81\x05hello`, 'latin1'));
+      });
+    });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, `${HANDSHAKE}\x81\xffin the packet, `);
+    const answer = await asked.promise;
+    client.socket.write('before the answer, ');
+    await turn();
+    answer();
+    await client.until('hello');
+    client.socket.end('and after it');
+    await client.closed;
+
+    expect(received.split('\r\n\r\n')[1]).toBe('\x81\xffin the packet, before the answer, and after it');
+    expect(client.received().split('\r\n\r\n')[1]).toBe('\x81\x05hello');
+  });
+
+  it('passes megabytes both ways at once, unchanged', async () => {
+    const sent = randomBytes(4 * 1024 * 1024);
+    const agent = await agentThat((socket) => {
+      socket.write(SWITCH);
+      socket.pipe(socket);
+    });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, HANDSHAKE);
+    await client.until('\r\n\r\n');
+    const hash = createHash('sha256');
+    let left = sent.length;
+    const whole = new Promise<void>((resolve) => {
+      client.socket.on('data', (bytes) => {
+        hash.update(bytes);
+        left -= bytes.length;
+        if (left === 0) resolve();
+      });
+    });
+    client.socket.write(sent);
+
+    await whole;
+    expect(hash.digest()).toEqual(createHash('sha256').update(sent).digest());
+  });
+
+  it('gives the client the last words that the agent sends when it has read the client`s end', async () => {
+    const agent = await agentThat((socket) => {
+      socket.write(SWITCH);
+      socket.on('end', () => socket.end('last words'));
+    });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, HANDSHAKE);
+    await client.until('\r\n\r\n');
+    client.socket.end('bye');
+    await client.closed;
+
+    expect(client.received()).toMatch(/\r\n\r\nlast words$/);
+  });
+
+  it.each(['destroy', 'resetAndDestroy', 'end'] as const)(
+    'whose client leaves before the agent has answered is over at once for the agent too (%s)',
+    async (leave) => {
+      const asked = Promise.withResolvers<void>();
+      const cancelled = Promise.withResolvers<void>();
+      const agent = await agentThat((socket) => {
+        asked.resolve();
+        socket.on('close', () => cancelled.resolve());
+      });
+      const sidecar = await startProxy(agent.url);
+      const client = rawClient(sidecar.port, HANDSHAKE);
+      await asked.promise;
+
+      client.socket[leave]();
+
+      await cancelled.promise;
+      expect((await sidecar.ended()).end.transport).toBe('client_aborted');
+    },
+  );
+
+  it.each(['end', 'destroy', 'resetAndDestroy'] as const)('that the agent breaks off is a 502 (%s)', async (leave) => {
+    const agent = await agentThat((socket) => socket[leave]());
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, HANDSHAKE);
+    await client.closed;
+
+    expect(client.received()).toMatch(/^HTTP\/1\.1 502 [^]*upstream_reset/);
+  });
+
+  it.each([
+    ['in odd case', HANDSHAKE.replace('Upgrade: websocket', 'uPGRADE:\tWebSocket '), SWITCH],
+    ['whose agent sends interim answers first', HANDSHAKE, `HTTP/1.1 102 Processing\r\n\r\n${SWITCH}`],
+  ])('may be one %s', async (_name, handshake, answer) => {
+    const agent = await agentThat((socket) => socket.write(`${answer}hello`));
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, handshake);
+    await client.until('hello');
+
+    expect(client.received()).toContain('HTTP/1.1 101 Switching Protocols\r\n');
+  });
+
+  it('is refused by an agent that answers it as an ordinary request, and the whole answer passes', async () => {
+    const agent = await agentThat((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n4\r\n, no\r\n0\r\n\r\n'),
+    );
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, HANDSHAKE);
+
+    expect(await client.closed).toBe('end');
+    expect(client.received()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n2\r\nno\r\n4\r\n, no\r\n0\r\n\r\n$/);
   });
 
   it('ends on both sides when the agent ends it', async () => {
@@ -141,6 +256,40 @@ describe('any other upgrade', () => {
     expect((await sidecar.ended()).end).toMatchObject({ transport: 'complete', status: 200 });
   });
 
+  it.each([
+    ['WebSocket among others', 'Connection: Upgrade\r\nUpgrade: h2c, websocket'],
+    ['WebSocket that Connection does not name', 'Upgrade: websocket'],
+    ['TLS', 'Connection: Upgrade\r\nUpgrade: TLS/1.2'],
+    ['nothing', 'Connection: Upgrade\r\nUpgrade:'],
+  ])('is stripped: what offers %s is an ordinary request', async (_name, fields) => {
+    const agent = await httpAgent(async (request, response) => {
+      expect(request.rawHeaders.join()).not.toMatch(/upgrade/i);
+      response.end(`${request.method} ${await bodyOf(request)}.`);
+    });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, `POST / HTTP/1.1\r\nHost: c\r\n${fields}\r\nContent-Length: 2\r\n\r\nhi`);
+
+    await client.until('POST hi.');
+  });
+
+  it('is stripped: WebSocket opens with a GET, so a POST that offers it is a POST with its body', async () => {
+    const agent = await rawAgent((socket) => {
+      let received = '';
+      socket.on('data', (bytes) => {
+        received += bytes.toString('latin1');
+        if (received.endsWith('\r\n\r\nhi')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      });
+    });
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(
+      sidecar.port,
+      HANDSHAKE.replace('GET', 'POST').replace('\r\n\r\n', '\r\nContent-Length: 2\r\n\r\nhi'),
+    );
+
+    await client.until('\r\n\r\nok');
+    expect(client.received()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   it('may be offered any number of times on one connection', async () => {
     const agent = await httpAgent(async (request, response) => {
       response.end(`${request.method} ${request.url} ${await bodyOf(request)}.`);
@@ -148,6 +297,43 @@ describe('any other upgrade', () => {
     const sidecar = await startProxy(agent.url);
 
     expect(await warningsOfManyOffers(sidecar.port)).toEqual([]);
+  });
+});
+
+describe('HTTP/2 without asking first', () => {
+  const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
+
+  it.each([
+    ['in one packet', [PREFACE]],
+    ['byte by byte', PREFACE.split('')],
+    ['with a host', ['PRI * HTTP/2.0\r\nHost: c\r\n\r\nSM\r\n\r\n']],
+    ['on an ordinary request line', ['GET / HTTP/2.0\r\nHost: c\r\n\r\n']],
+  ])('is refused once, in HTTP/1.1, and closed; no agent hears of it (%s)', async (_name, pieces) => {
+    const agent = await rawAgent(() => expect.unreachable());
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, '');
+    for (const piece of pieces) {
+      client.socket.write(piece, 'latin1');
+      await turn();
+    }
+    await client.closed;
+
+    expect(client.received().match(/HTTP\/1\.1 \d{3} /g)).toEqual([expect.stringMatching(/ (400|505) $/)]);
+    expect(sidecar.requests).toEqual([]);
+  });
+
+  it('does no harm to a connection that speaks HTTP/1.1 first', async () => {
+    const agent = await httpAgent((_request, response) => response.end('ok'));
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
+    await client.until('ok');
+    client.socket.write(PREFACE, 'latin1');
+    await client.closed;
+
+    expect(client.received().match(/HTTP\/1\.1 \d{3} /g)).toEqual([
+      'HTTP/1.1 200 ',
+      expect.stringMatching(/ (400|505) $/),
+    ]);
   });
 });
 

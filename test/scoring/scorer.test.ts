@@ -17,6 +17,7 @@ const job: ScoringJob = {
   runs: [],
   probability: 0.5,
   stratum: 'default',
+  cause: 'idle',
   closedAt: 0,
 };
 

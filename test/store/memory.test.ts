@@ -5,7 +5,11 @@ import { createMemoryStore } from '../../src/store/memory.ts';
 import { assistant, exchange, user } from '../support/exchanges.ts';
 import { virtualClock } from '../support/virtual-clock.ts';
 
-function setUp({ capacity = 10 } = {}) {
+type OnClosing = (closing: Closing, offer: (job: ScoringJob) => unknown) => void;
+
+const threadOf = ({ conversation }: Closing) => conversation.key.threadId;
+
+function setUp({ capacity = 10, onClosing = () => {} }: { capacity?: number; onClosing?: OnClosing } = {}) {
   const clock = virtualClock();
   const closings: Closing[] = [];
   const dropped: [string, string][] = [];
@@ -14,7 +18,10 @@ function setUp({ capacity = 10 } = {}) {
     capacity,
     clock,
     events: {
-      onClosing: (closing) => closings.push(closing),
+      onClosing(closing) {
+        closings.push(closing);
+        onClosing(closing, (each) => store.offer(each));
+      },
       onDropped: (job, why) => dropped.push([job.id, why]),
     },
   });
@@ -34,6 +41,7 @@ const job = (id: string): ScoringJob => ({
   runs: [],
   probability: 1,
   stratum: 'default',
+  cause: 'idle',
   closedAt: 0,
 });
 
@@ -189,6 +197,24 @@ describe('closing the store', () => {
     expect(dropped.toSorted()).toEqual([
       ['a', 'expired'],
       ['b', 'expired'],
+    ]);
+  });
+
+  it('calls what a stop adds beyond its capacity expired, not shed', async () => {
+    const { clock, store, dropped } = setUp({
+      capacity: 1,
+      onClosing: (closing, offer) => offer(job(threadOf(closing))),
+    });
+    store.consume(controlledWork().work, { concurrency: 1, admission });
+    for (const id of ['t1', 't2', 't3']) await store.append(run(id));
+    const closed = store.close(10_000);
+    expect(dropped).toEqual([['t2', 'expired']]);
+    clock.advance(10_000);
+    await closed;
+    expect(dropped.toSorted()).toEqual([
+      ['t1', 'expired'],
+      ['t2', 'expired'],
+      ['t3', 'expired'],
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +11,11 @@ export interface ServeProcess extends AsyncDisposable {
   readonly adminUrl: string;
   /** Log lines so far, parsed. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** Resolves as soon as a line with this message has been logged. */
+  logged(message: string): Promise<void>;
+  readonly pid: number;
+  /** What it writes to standard error, unless it was given a file for it. */
+  readonly stderr: Readable | null;
   signal(name: NodeJS.Signals): void;
   /** Resolves with the exit status. */
   readonly exited: Promise<number | null>;
@@ -25,21 +31,39 @@ interface Metrics {
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
+/** File descriptors that the process is given for its output. */
+interface OutputFiles {
+  readonly stdout?: number;
+  /** The ports have to be set, too: nobody can read which ones were free. */
+  readonly stderr?: number;
+}
+
 /** Runs `agui-sidecar serve` as a user would, on free ports, with nothing of this process's environment but PATH. */
-export async function startServe(env: Readonly<Record<string, string>>): Promise<ServeProcess> {
+export async function startServe(
+  env: Readonly<Record<string, string>>,
+  files: OutputFiles = {},
+): Promise<ServeProcess> {
   const child = spawn(process.execPath, ['src/cli.ts', 'serve'], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', ADMIN_HOST: '127.0.0.1', ADMIN_PORT: '0', ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', files.stdout ?? 'ignore', files.stderr ?? 'pipe'],
   });
   const exited = once(child, 'close').then(([status]: (number | null)[]) => status ?? null);
   const log: Record<string, unknown>[] = [];
+  const lines = new EventEmitter();
   const ready = Promise.withResolvers<{ readonly proxy: string; readonly admin: string }>();
-  createInterface(child.stderr).on('line', (line) => {
+  const hear = (line: string): void => {
     const entry: Record<string, unknown> = line.startsWith('{') ? JSON.parse(line) : { msg: line };
     log.push(entry);
+    lines.emit('line');
     if (entry['msg'] === 'ready') ready.resolve({ proxy: String(entry['proxy']), admin: String(entry['admin']) });
-  });
+  };
+  if (child.stderr) {
+    createInterface(child.stderr).on('line', hear);
+  } else {
+    const [proxy, admin] = [`127.0.0.1:${env['PORT']}`, `127.0.0.1:${env['ADMIN_PORT']}`];
+    void untilReady(admin, () => child.exitCode === null).then(() => ready.resolve({ proxy, admin }));
+  }
   void exited.then((status) => ready.reject(new Error(`serve ended with ${status}: ${JSON.stringify(log)}`)));
 
   const { proxy, admin } = await ready.promise;
@@ -49,6 +73,11 @@ export async function startServe(env: Readonly<Record<string, string>>): Promise
     adminUrl,
     log,
     exited,
+    pid: child.pid ?? 0,
+    stderr: child.stderr,
+    async logged(message) {
+      while (!log.some(({ msg }) => String(msg).includes(message))) await once(lines, 'line');
+    },
     signal: (name) => child.kill(name),
     async scrape(isEnough) {
       for (;;) {
@@ -63,6 +92,15 @@ export async function startServe(env: Readonly<Record<string, string>>): Promise
       await exited;
     },
   };
+}
+
+/** Asks until the readiness probe says yes, or there is nobody to ask. */
+async function untilReady(admin: string, isRunning: () => boolean): Promise<void> {
+  while (isRunning()) {
+    const response = await fetch(`http://${admin}/readyz`).catch(() => undefined);
+    if (response?.ok === true) return;
+    await pause(20);
+  }
 }
 
 function readMetrics(text: string): Metrics {

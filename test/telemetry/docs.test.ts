@@ -12,6 +12,7 @@ describe('docs/telemetry.md', () => {
       eventTypes: [],
       queue: () => ({ queued: 0, capacity: 0, inFlight: 0 }),
       spanQueueLength: () => 0,
+      logLinesLost: () => 0,
       build: { version: '', revision: '' },
       onRefused: () => {},
     });

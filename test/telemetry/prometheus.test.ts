@@ -34,6 +34,7 @@ function create(changes: Partial<PrometheusOptions> = {}): Prometheus {
     eventTypes: ['RUN_STARTED', 'TEXT_MESSAGE_CONTENT', 'RUN_FINISHED'],
     queue: () => ({ queued: 3, capacity: 100, inFlight: 2 }),
     spanQueueLength: () => 7,
+    logLinesLost: () => 0,
     build: { version: '1.2.3', revision: 'abc' },
     onRefused: () => {},
     ...changes,

@@ -88,6 +88,7 @@ export function sampleJob(changes: Partial<ScoringJob> = {}): ScoringJob {
     runs: [{ runId: 'run-1', endedAt: NOW, trace: sampleLink() }],
     probability: 0.25,
     stratum: 'default',
+    cause: 'idle',
     closedAt: NOW + 60_000,
     ...changes,
   };

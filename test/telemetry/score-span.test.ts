@@ -99,6 +99,7 @@ describe('the span of a score', () => {
       'ag_ui.evaluation.turns': 2,
       'ag_ui.evaluation.runs': 1,
       'ag_ui.evaluation.revision': 1,
+      'ag_ui.evaluation.closing.cause': 'idle',
     });
   });
 

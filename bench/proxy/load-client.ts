@@ -1,0 +1,161 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, get, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { quantile } from '../statistics.ts';
+import { eventTimes } from './event-times.ts';
+import {
+  type ClientReply,
+  type ClientRequest,
+  type Endpoint,
+  hostClockUs,
+  type Load,
+  type Outcome,
+  type RunPlan,
+} from './plan.ts';
+
+/** The load client as a process of its own: `PORT ACKNOWLEDGEMENT_PORT` of the agent. The runner asks it over IPC. */
+const [agentPort = 0, acknowledgementPort = 0] = process.argv.slice(2).map(Number);
+
+const acknowledgements = connect(acknowledgementPort, '127.0.0.1').setNoDelay();
+/** By target, kept from load to load. */
+const connections = new Map<string, Agent>();
+const openStreams = new Set<IncomingMessage>();
+
+/** What one target has had of a load so far. */
+interface Tally {
+  runs: number;
+  events: number;
+  bytes: number;
+  readonly latenciesUs: number[];
+  /** By run id. */
+  readonly hashes: Map<string, string>;
+}
+
+async function send(load: Load): Promise<Readonly<Record<string, Outcome>>> {
+  const tallies = new Map<Endpoint, Tally>(
+    load.targets.map((target) => [target, { runs: 0, events: 0, bytes: 0, latenciesUs: [], hashes: new Map() }]),
+  );
+  const lanes: Promise<void>[] = [];
+  // Lane by lane and not target by target, so that no target's streams are always the first to be served.
+  for (let lane = 0; lane < load.lanes; lane += 1) {
+    for (const [target, tally] of tallies) lanes.push(runLane(target, load, tally));
+  }
+  await Promise.all(lanes);
+
+  const sent = await hashesOfAgent();
+  return Object.fromEntries(
+    [...tallies].map(([{ name }, tally]) => {
+      for (const [runId, hash] of tally.hashes) {
+        if (sent.get(runId) !== hash) throw new Error(`A body that went through ${name} is not what the agent sent.`);
+      }
+      return [name, outcomeOf(tally)];
+    }),
+  );
+}
+
+const outcomeOf = ({ runs, events, bytes, latenciesUs }: Tally): Outcome => ({
+  runs,
+  events,
+  bytes,
+  p50Us: quantile(latenciesUs, 0.5),
+  p99Us: quantile(latenciesUs, 0.99),
+});
+
+async function runLane(target: Endpoint, { run, runsPerLane }: Load, tally: Tally): Promise<void> {
+  for (let at = 0; at < runsPerLane; at += 1) {
+    const runId = randomUUID();
+    const response = await post(target, runId, run);
+    const sha256 = createHash('sha256');
+    const times = eventTimes();
+    response.on('data', (chunk: Buffer) => {
+      const arrivedAtUs = hostClockUs();
+      const emittedAtUs = times(chunk);
+      for (const each of emittedAtUs) tally.latenciesUs.push(arrivedAtUs - each);
+      if (run.kind === 'lock_step' && emittedAtUs.length > 0) acknowledgements.write(`${runId}\n`);
+      tally.events += emittedAtUs.length;
+      tally.bytes += chunk.length;
+      sha256.update(chunk);
+    });
+    await once(response, 'end');
+    tally.runs += 1;
+    tally.hashes.set(runId, sha256.digest('hex'));
+  }
+}
+
+async function post({ name, port }: Endpoint, runId: string, plan: RunPlan): Promise<IncomingMessage> {
+  const agent = connections.get(name) ?? new Agent({ keepAlive: true, maxFreeSockets: Infinity });
+  connections.set(name, agent);
+  const body = JSON.stringify({
+    threadId: `thread-${runId}`,
+    runId,
+    state: {},
+    messages: [
+      { id: `question-${runId}`, role: 'user', content: 'When is high water at Oban, and what does it mean for us?' },
+    ],
+    tools: [],
+    context: [],
+    forwardedProps: plan,
+  });
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream', 'content-length': body.length };
+  const request = httpRequest({ host: '127.0.0.1', port, path: '/', method: 'POST', agent, headers });
+  request.end(body);
+  const [response] = (await once(request, 'response').catch((cause: unknown) => {
+    throw new Error(`${name} failed a run: ${String(cause)}`, { cause });
+  })) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new Error(`${name} answered a run with ${response.statusCode}.`);
+  return response;
+}
+
+async function hashesOfAgent(): Promise<ReadonlyMap<string, string>> {
+  const [response] = (await once(get({ host: '127.0.0.1', port: agentPort, path: '/hashes' }), 'response')) as [
+    IncomingMessage,
+  ];
+  let body = '';
+  for await (const chunk of response.setEncoding('utf8')) body += chunk;
+  return new Map(Object.entries(JSON.parse(body)));
+}
+
+/** Streams that are being opened with one target at once. */
+const OPENING = 50;
+
+async function open(target: Endpoint, streams: number, everyMs: number): Promise<void> {
+  let left = streams;
+  const lane = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      const response = await post(target, randomUUID(), { kind: 'open', everyMs });
+      response.on('error', () => {});
+      openStreams.add(response.resume());
+    }
+  };
+  await Promise.all(Array.from({ length: OPENING }, lane));
+}
+
+async function leave(): Promise<void> {
+  const closed = [...openStreams].map((response) => once(response.destroy(), 'close'));
+  openStreams.clear();
+  await Promise.all(closed);
+}
+
+async function reply(request: ClientRequest): Promise<ClientReply> {
+  switch (request.kind) {
+    case 'load':
+      return { kind: 'done', outcomes: await send(request.load) };
+    case 'open':
+      await Promise.all(request.targets.map((target) => open(target, request.streams, request.everyMs)));
+      return { kind: 'done', outcomes: {} };
+    case 'leave':
+      await leave();
+      return { kind: 'done', outcomes: {} };
+  }
+}
+
+process.on('disconnect', () => process.exit());
+process.on('message', (request: ClientRequest) => {
+  void reply(request)
+    .catch((error: unknown): ClientReply => ({ kind: 'failed', message: String(error) }))
+    .then((answer) => process.send?.(answer));
+});
+await once(acknowledgements, 'connect');
+process.send?.({});

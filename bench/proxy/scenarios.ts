@@ -1,0 +1,85 @@
+import type { Load } from './plan.ts';
+import { type Field, window } from './window.ts';
+
+/** How much of everything: a run that counts, or one that only shows that all works. */
+export interface Effort {
+  readonly windows: number;
+  readonly pacedEvents: number;
+  readonly openStreams: number;
+  readonly openRounds: number;
+}
+
+export const FULL: Effort = { windows: 12, pacedEvents: 200, openStreams: 2000, openRounds: 2 };
+export const QUICK: Effort = { windows: 2, pacedEvents: 100, openStreams: 200, openRounds: 1 };
+
+const EVERY_MS = 20;
+/** A word or two, as models emit them; an event of it has some 150 bytes. */
+const DELTA_LENGTH = 20;
+
+/** 20 streams with each target that speak fifty times a second. */
+export async function pacedStreams(field: Field, { windows, pacedEvents }: Effort): Promise<void> {
+  const run = { kind: 'paced', events: pacedEvents, everyMs: EVERY_MS, deltaLength: DELTA_LENGTH } as const;
+  for await (const shares of counted(field, windows, { lanes: 20, runsPerLane: 1, run })) {
+    for (const { name, cpuUs, outcome } of shares) {
+      field.samples.add('cpuPerEvent', name, cpuUs / outcome.events);
+      field.samples.add('p99', name, outcome.p99Us);
+    }
+  }
+}
+
+/** POSTs with ten deltas each, one after another on four connections. */
+export async function shortRuns(field: Field, { windows }: Effort): Promise<void> {
+  const run = { kind: 'burst', events: 10, deltaLength: DELTA_LENGTH } as const;
+  for await (const shares of counted(field, windows, { lanes: 4, runsPerLane: 60, run })) {
+    for (const { name, cpuUs, outcome } of shares) field.samples.add('cpuPerRun', name, cpuUs / outcome.runs);
+  }
+}
+
+/** Streams of 900 KB in events of 64 KB, as fast as they are taken. The tap copies and reads all of it: its bound is 1 MiB. */
+export async function bulk(field: Field, { windows }: Effort): Promise<void> {
+  const run = { kind: 'burst', events: 14, deltaLength: 64_000 } as const;
+  for await (const shares of counted(field, windows, { lanes: 2, runsPerLane: 5, run })) {
+    for (const { name, cpuUs, outcome } of shares) {
+      field.samples.add('cpuPerMegabyte', name, cpuUs / 1000 / (outcome.bytes / 1e6));
+    }
+  }
+}
+
+/**
+ * One stream at a time of which each event waits for the acknowledgement of the last: what a proxy adds when nothing waits
+ * for anything else. The targets take turns, the agent itself among them.
+ */
+export async function lockStep({ targets, agentPort, client, samples }: Field, { windows }: Effort): Promise<void> {
+  const direct = { name: 'direct', port: agentPort };
+  const load = {
+    lanes: 1,
+    runsPerLane: 1,
+    run: { kind: 'lock_step', events: 200, deltaLength: DELTA_LENGTH },
+  } as const;
+  for (let round = 0; round <= windows; round += 1) {
+    const p50Us = new Map<string, number>();
+    // Another one begins each round.
+    const turns = [direct, ...targets];
+    for (const target of [...turns.slice(round % turns.length), ...turns.slice(0, round % turns.length)]) {
+      const outcomes = await client.send({ ...load, targets: [target] });
+      p50Us.set(target.name, outcomes[target.name]?.p50Us ?? NaN);
+    }
+    if (round === 0) continue;
+    for (const { name } of targets) {
+      samples.add('added', name, (p50Us.get(name) ?? NaN) - (p50Us.get(direct.name) ?? NaN));
+    }
+  }
+}
+
+/** Brings all code that a load reaches into the form that it runs in for hours. */
+export async function warmUp(field: Field): Promise<void> {
+  for (let pass = 0; pass < 3; pass += 1) {
+    await window(field, { lanes: 10, runsPerLane: 10, run: { kind: 'burst', events: 100, deltaLength: DELTA_LENGTH } });
+  }
+}
+
+/** Windows of one load. The first is not counted: it opens the connections. */
+async function* counted(field: Field, windows: number, load: Omit<Load, 'targets'>) {
+  await window(field, load);
+  for (let count = 0; count < windows; count += 1) yield await window(field, load);
+}

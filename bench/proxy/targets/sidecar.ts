@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { METRIC } from '../../../src/telemetry/semconv.ts';
+import { pinned } from '../cores.ts';
+import { failure, stop, stopWithRunner } from '../processes.ts';
+import type { Copied, TargetKind } from './target.ts';
+
+/**
+ * The whole product, as `agui-sidecar serve` runs it: observer, reading, conversations and Prometheus. Nothing is judged and
+ * no span is exported, since neither is part of the data path. `checkout` is the folder that it runs from, `settings` are
+ * of the environment.
+ */
+export function sidecarTarget(name: string, checkout: string, settings: Readonly<Record<string, string>>): TargetKind {
+  return {
+    name,
+    async start({ agentPort, cores }) {
+      const [program, ...args] = pinned(cores.targets, [process.execPath, join(checkout, 'src/cli.ts'), 'serve']);
+      const child = spawn(program, args, {
+        cwd: checkout,
+        stdio: ['ignore', 'ignore', 'pipe'],
+        // Nothing of this process's environment but PATH: a key in it would turn the judge on.
+        env: {
+          PATH: process.env['PATH'],
+          HOST: '127.0.0.1',
+          PORT: '0',
+          ADMIN_HOST: '127.0.0.1',
+          ADMIN_PORT: '0',
+          AGENT_URL: `http://127.0.0.1:${agentPort}`,
+          // Soon enough that conversations also close while it is measured.
+          CLOSING_IDLE: '2s',
+          OTEL_TRACES_EXPORTER: 'none',
+          // A core that many targets share is late all the time; a tap that gives up would look cheap.
+          TAP_MAX_LOOP_DELAY: '0s',
+          ...settings,
+        },
+      });
+      stopWithRunner(child);
+      const ready = new Promise<Ports>((resolve) => {
+        createInterface(child.stderr).on('line', (line) => {
+          const entry: Record<string, unknown> = line.startsWith('{') ? JSON.parse(line) : { msg: line };
+          if (entry['msg'] === 'ready') resolve({ proxy: portOf(entry['proxy']), admin: portOf(entry['admin']) });
+          else if (Number(entry['level'] ?? ERROR) >= ERROR) process.stderr.write(`${name}: ${line}\n`);
+        });
+      });
+      const ports = await Promise.race([ready, failure(child, name)]);
+      return {
+        name,
+        port: ports.proxy,
+        pid: child.pid ?? 0,
+        copied: () => readCopied(ports.admin),
+        stop: () => stop(child),
+      };
+    },
+  };
+}
+
+interface Ports {
+  readonly proxy: number;
+  readonly admin: number;
+}
+
+/** Of the log. What is less is of no interest here, and a stack trace has no level. */
+const ERROR = 50;
+
+const portOf = (address: unknown): number => Number(String(address).split(':').at(-1));
+
+async function readCopied(adminPort: number): Promise<Copied> {
+  const response = await fetch(`http://127.0.0.1:${adminPort}/metrics`);
+  const text = await response.text();
+  return { events: sumOf(text, METRIC.streamEvents), droppedBytes: sumOf(text, METRIC.teeDroppedBytes) };
+}
+
+/** Sum of all series of one name. */
+function sumOf(exposition: string, name: string): number {
+  return exposition
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}

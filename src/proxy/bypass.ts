@@ -1,0 +1,138 @@
+import type { ClientRequest } from 'node:http';
+import type { Socket } from 'node:net';
+import { createChunkScanner } from './chunk-scanner.ts';
+
+/** Where the chunks of a body go that pass around Node's parser. */
+export interface BypassEvents {
+  /** A read, or the part of one that belongs to plain chunks: size lines, data and all. */
+  readonly chunks: (bytes: Buffer) => void;
+  /** The data of those chunks, piece by piece, after they were given to `chunks`. */
+  readonly data: (bytes: Buffer) => void;
+  /** What is left of the body, from the beginning of a chunk on, comes through the parser. */
+  readonly handedBack: () => void;
+}
+
+/** A way around Node's parser for the plain chunks of one response. */
+export interface Bypass {
+  /**
+   * To be called in the 'response' event of a chunked response. False: nothing passes around, all of the body comes through
+   * the parser.
+   */
+  readonly take: (events: BypassEvents) => boolean;
+  /** Stops reading from the agent while the bypass is taken. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+}
+
+type Parse = (bytes: Buffer) => void;
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+/** The one spelling that every parser takes for chunks. */
+const PLAINLY_CHUNKED = /\r\ntransfer-encoding: *chunked *\r\n/i;
+
+/**
+ * Stands in front of the parser that Node has put on an agent's connection. Heads, trailers, the end of a body and whatever
+ * is unusual go through that parser, so it is Node that says what they mean; the data chunks in between can go around it,
+ * as they are on the wire. That saves taking each one apart and framing it again.
+ *
+ * Node's client reads its socket by one listener to 'data', whose place this takes. Where that is not so, nothing is done
+ * and the parser reads everything.
+ *
+ * @param client where the chunks go in the end.
+ */
+export function openBypass(request: ClientRequest, socket: Socket, client: Socket): Bypass {
+  const readers = readersOf(socket);
+  const [parse] = readers;
+  if (!parse || readers.length > 1) return NO_BYPASS;
+  const scanner = createChunkScanner();
+  let events: BypassEvents | undefined;
+  let mayTake = false;
+  /** The beginning of a line that goes on in the next read. */
+  let begun: Buffer | undefined;
+
+  function stepIn(): void {
+    socket.on('data', onBytes);
+    socket.off('data', parse!);
+  }
+
+  function stepAside(): void {
+    socket.on('data', parse!);
+    socket.off('data', onBytes);
+  }
+
+  function onBytes(bytes: Buffer): void {
+    if (events) pass(begun ? Buffer.concat([begun, bytes]) : bytes, events);
+    else readHead(bytes);
+  }
+
+  /** Lets the parser read one head, interim or final. One that does not end in the read it began in leaves no choice. */
+  function readHead(bytes: Buffer): void {
+    const endAt = bytes.indexOf(HEAD_END);
+    const bodyAt = endAt === -1 ? bytes.length : endAt + HEAD_END.length;
+    let isFinal = endAt === -1;
+    const onResponse = () => {
+      isFinal = true;
+    };
+    stepAside();
+    mayTake = !isFinal && PLAINLY_CHUNKED.test(bytes.toString('latin1', 0, bodyAt));
+    request.prependOnceListener('response', onResponse);
+    parse!.call(socket, bytes.subarray(0, bodyAt));
+    request.off('response', onResponse);
+    mayTake = false;
+    if (socket.destroyed) return;
+    if (events || !isFinal) stepIn();
+    if (bodyAt < bytes.length) readOn(bytes.subarray(bodyAt));
+  }
+
+  /** Goes on with what came behind a head in one read. */
+  function readOn(bytes: Buffer): void {
+    const current = readersOf(socket);
+    if (current.includes(onBytes)) onBytes(bytes);
+    else if (current.includes(parse!)) parse!.call(socket, bytes);
+    // The parser is done with a response that has no body: these bytes belong to nothing, and nothing may follow them.
+    else socket.destroy();
+  }
+
+  function pass(bytes: Buffer, { chunks, data, handedBack }: BypassEvents): void {
+    begun = undefined;
+    const end = scanner.scan(bytes);
+    const { passed, ranges } = scanner;
+    if (end === 'other') corkThroughTurn(client);
+    if (passed > 0) chunks(passed === bytes.length ? bytes : bytes.subarray(0, passed));
+    for (let index = 0; index + 1 < ranges.length; index += 2) data(bytes.subarray(ranges[index], ranges[index + 1]));
+    if (end === 'incomplete') begun = Buffer.from(bytes.subarray(passed));
+    if (end === 'broken') socket.destroy();
+    if (end !== 'other') return;
+    stepAside();
+    handedBack();
+    // From here on the parser holds the socket back by itself.
+    socket.resume();
+    parse!.call(socket, bytes.subarray(passed));
+  }
+
+  stepIn();
+  return {
+    take(given) {
+      if (!mayTake) return false;
+      events = given;
+      return true;
+    },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  };
+}
+
+function readersOf(socket: Socket): Parse[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what listens to 'data' of a socket takes its bytes
+  return socket.listeners('data') as Parse[];
+}
+
+/** Lets the last chunks and the end of the body, which Node announces in a tick of its own, leave in one write. */
+function corkThroughTurn(socket: Socket): void {
+  socket.cork();
+  // Microtasks run when no tick is left.
+  queueMicrotask(() => socket.uncork());
+}
+
+const NO_BYPASS: Bypass = { take: () => false, pause: () => {}, resume: () => {} };

@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** The clients' connections, and how far each is with its requests. */
+export interface Connections {
+  /** Connections accepted since the start. */
+  readonly accepted: number;
+  /** Counts a connection; one that is known already is no second one. */
+  add(socket: Socket): void;
+  /**
+   * A request is to be answered by `response`. False: it must not be, since an earlier answer on its connection has said
+   * that it is the last (RFC 9112 §9.6); the connection closes behind that one.
+   */
+  ask(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Whether nothing that is known stands behind `response` on its connection, so that it may be the last answer. */
+  isLatest(request: IncomingMessage, response: ServerResponse): boolean;
+  /**
+   * Closes the connections that are idle, and were so when this was called before: whatever was asked is answered to the
+   * last byte, and nothing has come since. (The like of http.Server destroys an answer whose end still waits for its
+   * client to read.)
+   */
+  closeIdle(): void;
+  /** Cuts all, and from now on each that is added. */
+  cut(): void;
+}
+
+interface Connection {
+  unanswered: number;
+  latest: ServerResponse | undefined;
+  /** Bytes that had come when nothing was left to answer: more of them are the beginning of a request. */
+  bytesAtRest: number;
+  wasIdle: boolean;
+}
+
+export function createConnections(): Connections {
+  const connections = new Map<Socket, Connection>();
+  let accepted = 0;
+  let isCut = false;
+
+  return {
+    get accepted() {
+      return accepted;
+    },
+    add(socket) {
+      if (isCut) socket.destroy();
+      if (connections.has(socket)) return;
+      accepted += 1;
+      connections.set(socket, { unanswered: 0, latest: undefined, bytesAtRest: 0, wasIdle: false });
+      socket.once('close', () => connections.delete(socket));
+    },
+    ask(request, response) {
+      const { socket } = request;
+      const connection = connections.get(socket);
+      if (!connection) return true;
+      const { latest } = connection;
+      if (latest?.headersSent && !latest.shouldKeepAlive) return false;
+      connection.latest = response;
+      connection.unanswered += 1;
+      const rest = () => {
+        connection.bytesAtRest = socket.bytesRead;
+      };
+      response.once('close', () => {
+        connection.unanswered -= 1;
+        rest();
+        // Answered early, it still sends what nobody waits for.
+        if (!request.complete) request.once('close', rest);
+      });
+      return true;
+    },
+    isLatest: ({ socket }, response) => (connections.get(socket)?.latest ?? response) === response,
+    closeIdle() {
+      for (const [socket, connection] of connections) {
+        const isIdle = connection.unanswered === 0 && socket.bytesRead === connection.bytesAtRest;
+        if (isIdle && connection.wasIdle) socket.destroy();
+        connection.wasIdle = isIdle;
+      }
+    },
+    cut() {
+      isCut = true;
+      for (const socket of connections.keys()) socket.destroy();
+    },
+  };
+}

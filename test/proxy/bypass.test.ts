@@ -1,0 +1,132 @@
+import { Agent } from 'node:http';
+import type { Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { agentThat, ask, PASS_THROUGH, rawAgent, rawClient, startProxy } from './support.ts';
+
+const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+const GET = 'GET / HTTP/1.1\r\nHost: c\r\n\r\n';
+
+/** Writes pieces, each in a read of its own for whoever is at the other end. */
+async function writeApart(socket: Socket, pieces: readonly string[]): Promise<void> {
+  for (const piece of pieces) {
+    await new Promise((resolve) => socket.write(piece, 'latin1', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** An agent that answers each request on a connection with the same bytes, and counts connections. */
+async function repeatingAgent(pieces: readonly string[]) {
+  let connections = 0;
+  const agent = await rawAgent((socket) => {
+    connections += 1;
+    socket.on('data', (bytes) => {
+      if (bytes.includes('\r\n\r\n')) void writeApart(socket, pieces);
+    });
+  });
+  return { ...agent, connections: () => connections };
+}
+
+/** Bodies that say `one` and `two`, in forms that leave the plain path at different points. */
+const FORMS: readonly { readonly name: string; readonly pieces: readonly string[] }[] = [
+  { name: 'in one write', pieces: [`${HEAD}3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n`] },
+  { name: 'with the body behind the head', pieces: [HEAD, '3\r\none\r\n', '3\r\ntwo\r\n', '0\r\n\r\n'] },
+  { name: 'with a chunk in the head`s write', pieces: [`${HEAD}3\r\none\r\n`, '3\r\ntwo\r\n0\r\n\r\n'] },
+  {
+    name: 'with a head in two writes',
+    pieces: [HEAD.slice(0, 30), `${HEAD.slice(30)}3\r\none\r\n3\r\ntwo\r\n`, '0\r\n\r\n'],
+  },
+  { name: 'cut inside the end of the head', pieces: [HEAD.slice(0, -2), `\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n`] },
+  {
+    name: 'cut inside a size, data and its end',
+    pieces: [HEAD, '0', '3', '\r', '\no', 'ne', '\r', '\n3\r\ntwo\r\n0', '\r\n', '\r\n'],
+  },
+  { name: 'with an extension in the middle', pieces: [HEAD, '3\r\none\r\n', '3;x=y\r\ntwo\r\n', '0\r\n\r\n'] },
+  { name: 'with a long size', pieces: [HEAD, '3\r\none\r\n', '000000000003\r\ntwo\r\n', '0\r\n\r\n'] },
+  { name: 'with trailers', pieces: [HEAD, '3\r\none\r\n3\r\ntwo\r\n', '0\r\nX-Sum: 6\r\n\r\n'] },
+  {
+    name: 'behind interim responses',
+    pieces: [
+      'HTTP/1.1 102 Processing\r\n\r\n',
+      `HTTP/1.1 102 Processing\r\n\r\n${HEAD}3\r\none\r\n`,
+      '3\r\ntwo\r\n0\r\n\r\n',
+    ],
+  },
+];
+
+describe.each(FORMS)('a chunked response $name', ({ pieces }) => {
+  it('arrives whole, is copied whole, and leaves the agent`s connection fit for the next', async () => {
+    const agent = await repeatingAgent(pieces);
+    const sidecar = await startProxy(agent.url);
+
+    for (const index of [0, 1, 2]) {
+      const { status, body } = await ask(sidecar.url);
+      expect({ status, body: body.toString() }).toEqual({ status: 200, body: 'onetwo' });
+      const { end, capture } = await sidecar.ended(index);
+      expect(end).toMatchObject({ transport: 'complete', responseBytes: 6 });
+      expect(Buffer.from(capture?.response?.body ?? []).toString()).toBe('onetwo');
+    }
+    expect(agent.connections()).toBe(1);
+    expect(sidecar.faults).toEqual([]);
+  });
+});
+
+describe('a response that is not chunked', () => {
+  it.each([
+    ['counted', 'Content-Length: 3\r\n\r\none'],
+    ['empty', 'Content-Length: 0\r\n\r\n'],
+  ])('that is %s arrives whole, and bytes behind it end the agent`s connection only', async (_, rest) => {
+    const agent = await repeatingAgent([`HTTP/1.1 200 OK\r\n${rest}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`]);
+    const sidecar = await startProxy(agent.url);
+    const client = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => client.destroy());
+
+    for (const round of ['first', 'second', 'third']) {
+      const { status, body } = await ask(sidecar.url, { agent: client });
+      expect({ round, status, body: body.toString() }).toEqual({
+        round,
+        status: 200,
+        body: rest.endsWith('one') ? 'one' : '',
+      });
+    }
+    expect(agent.connections()).toBe(3);
+  });
+});
+
+it('bytes behind the last chunk belong to nobody: they reach no client, and no connection is used again behind them', async () => {
+  const agent = await repeatingAgent([
+    `${HEAD}3\r\none\r\n`,
+    '0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil',
+  ]);
+  const sidecar = await startProxy(agent.url);
+
+  const bodies = [(await ask(sidecar.url)).body.toString(), (await ask(sidecar.url)).body.toString()];
+  expect(bodies).toEqual(['one', 'one']);
+  expect(agent.connections()).toBe(2);
+});
+
+it.each(['3\r\nonex\r\n', '3\r\none\n3\r\ntwo\r\n0\r\n\r\n', 'z\r\n', '-3\r\none\r\n', '3\none\n'])(
+  'a body that turns into nonsense (%j) is an error for the client, never an end',
+  async (nonsense) => {
+    const agent = await agentThat((socket) => writeApart(socket, [HEAD, '3\r\none\r\n', nonsense]));
+    const sidecar = await startProxy(agent.url);
+
+    await expect(ask(sidecar.url)).rejects.toThrow(/aborted|socket hang up|Parse Error/);
+    expect((await sidecar.ended()).end).toMatchObject({ transport: 'upstream_error', errorCode: 'upstream_reset' });
+  },
+);
+
+it.runIf(PASS_THROUGH)('what has come of a chunk passes before the rest of it has', async () => {
+  const rest = Promise.withResolvers<void>();
+  const agent = await agentThat(async (socket) => {
+    await writeApart(socket, [HEAD, 'a\r\nhel']);
+    await rest.promise;
+    socket.write('lo wor\r\n0\r\n\r\n');
+  });
+  const sidecar = await startProxy(agent.url);
+  const client = rawClient(sidecar.port, GET);
+
+  await client.until('a\r\nhel');
+  expect(client.received()).toMatch(/\r\n\r\na\r\nhel$/);
+  rest.resolve();
+  await client.until('lo wor');
+});
