@@ -11,13 +11,8 @@ import { startWatchdog, type Watchdog } from './watchdog.ts';
  * when something did not hold, 2 when the arguments make no sense.
  */
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      minutes: { type: 'string', default: '1' },
-      seed: { type: 'string', default: String(Date.now() % 1e6) },
-      target: { type: 'string', multiple: true },
-    },
-  });
+  const values = readArguments();
+  if (values instanceof TypeError) return refuse(values.message);
   const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
   if (!(minutes > 0) || !Number.isInteger(seed)) {
     return refuse(
@@ -38,6 +33,21 @@ async function main(): Promise<number> {
   }
   await watchdog[Symbol.asyncDispose]();
   return finds > 0 ? 1 : 0;
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        minutes: { type: 'string', default: '1' },
+        seed: { type: 'string', default: String(Date.now() % 1e6) },
+        target: { type: 'string', multiple: true },
+      },
+    }).values;
+  } catch (error) {
+    if (error instanceof TypeError) return error;
+    throw error;
+  }
 }
 
 interface FuzzOptions {

@@ -232,10 +232,13 @@ function countCharacters(conversation: Conversation): number {
   const { key, runs, openInterrupts } = conversation;
   let characters = 2 * threadKeyText(key).length + JSON.stringify(openInterrupts).length;
   for (const { runId } of runs) characters += OVERHEAD_CHARACTERS + runId.length;
-  for (const branch of [conversation.messages, ...conversation.superseded]) {
-    for (const message of branch) characters += OVERHEAD_CHARACTERS + wordsOf(message);
-  }
+  for (const branch of [conversation.messages, ...conversation.superseded]) characters += charactersOf(branch);
   return characters;
+}
+
+/** What messages cost, in characters. */
+export function charactersOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + OVERHEAD_CHARACTERS + wordsOf(message), 0);
 }
 
 function wordsOf(message: Message): number {

@@ -8,10 +8,11 @@ export interface Connections {
   /** Counts a connection; one that is known already is no second one. */
   add(socket: Socket): void;
   /**
-   * A request is to be answered by `response`. False: it must not be, since an earlier answer on its connection has said
-   * that it is the last (RFC 9112 §9.6); the connection closes behind that one.
+   * A request is to be answered by `response`. Calls `answer` when its turn comes: at once, or when the one before it on its
+   * connection is answered, so that no client has more than one request of a connection under way. Never, when an answer
+   * before it has said that it is the last (RFC 9112 §9.6): the connection closes behind that one.
    */
-  ask(request: IncomingMessage, response: ServerResponse): boolean;
+  ask(request: IncomingMessage, response: ServerResponse, answer: () => void): void;
   /** Whether nothing that is known stands behind `response` on its connection, so that it may be the last answer. */
   isLatest(request: IncomingMessage, response: ServerResponse): boolean;
   /**
@@ -48,12 +49,12 @@ export function createConnections(): Connections {
       connections.set(socket, { unanswered: 0, latest: undefined, bytesAtRest: 0, wasIdle: false });
       socket.once('close', () => connections.delete(socket));
     },
-    ask(request, response) {
+    ask(request, response, answer) {
       const { socket } = request;
       const connection = connections.get(socket);
-      if (!connection) return true;
-      const { latest } = connection;
-      if (latest?.headersSent && !latest.shouldKeepAlive) return false;
+      if (!connection) return answer();
+      const { latest: before } = connection;
+      if (before && isLast(before)) return void request.resume();
       connection.latest = response;
       connection.unanswered += 1;
       const rest = () => {
@@ -65,7 +66,11 @@ export function createConnections(): Connections {
         // Answered early, it still sends what nobody waits for.
         if (!request.complete) request.once('close', rest);
       });
-      return true;
+      if (!before || connection.unanswered === 1) return answer();
+      before.once('close', () => {
+        if (socket.destroyed || isLast(before)) request.resume();
+        else answer();
+      });
     },
     isLatest: ({ socket }, response) => (connections.get(socket)?.latest ?? response) === response,
     closeIdle() {
@@ -81,3 +86,6 @@ export function createConnections(): Connections {
     },
   };
 }
+
+/** The answer has said that none follows it on its connection. */
+const isLast = (response: ServerResponse): boolean => response.headersSent && !response.shouldKeepAlive;

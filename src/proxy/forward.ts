@@ -1,21 +1,15 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import { openBypass, type Bypass } from './bypass.ts';
+import { isPlainlyFramed, openAttempt } from './attempt.ts';
+import type { Bypass } from './bypass.ts';
 import { createDeadline } from './deadline.ts';
-import {
-  codeOfUpstreamError,
-  describeUpstreamError,
-  isReset,
-  sendError,
-  UpstreamTimeout,
-  type ProxyErrorCode,
-} from './errors.ts';
+import { describeUpstreamError, sendError, UpstreamTimeout, type ProxyErrorCode } from './errors.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import { declaresBody, flushHead, type Provenance, requestHeaders, upgradeHeaders } from './headers.ts';
 import { lingerAfterAnswer } from './linger.ts';
 import { relayRequest } from './relay-request.ts';
 import { breakOff, relayInterim, relayResponse } from './relay-response.ts';
 import type { Route } from './route.ts';
-import { joinUpgraded, readWhileWaiting, type ClientUpgrade } from './upgrade.ts';
+import { type AgentUpgrade, type ClientUpgrade, joinUpgraded, readWhileWaiting } from './upgrade.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface ForwardOptions {
@@ -33,18 +27,6 @@ export interface ForwardOptions {
   /** The sidecar itself failed; the client was told so. */
   readonly onDefect: (defect: unknown) => void;
 }
-
-/** Doing these again does the same (RFC 9110 §9.2.2), so they may be sent again whatever became of the first. */
-const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
-
-/**
- * How soon after a kept connection was taken it must fail, without a byte of an answer, to be taken for one that the agent
- * had closed before: then a request of any other method is sent once more. RFC 9110 §9.2.2 lets a proxy do so with
- * idempotent methods only. This deviates, on purpose and within this bound: every run is a POST, and without it each
- * connection that an agent closes while idle would cost its client a run. Past the bound the agent may have acted (it
- * may have booked), and the failure is the client's to judge.
- */
-const STALE_WITHIN_MS = 100;
 
 /** A request under way. */
 export interface Forwarding {
@@ -69,13 +51,16 @@ export function forward(
   const { agent, target } = route;
   const { socket } = request;
   const endToEnd = requestHeaders(request, agent.authority, record.traceHeaders, options.provenance);
-  const upstreamRequest = {
+  const asked = {
     method: request.method ?? 'GET',
     target,
     headers: upgrade ? upgradeHeaders(endToEnd, upgrade.protocol) : endToEnd,
     framed: declaresBody(request),
   };
-  const isIdempotent = IDEMPOTENT_METHODS.has(upstreamRequest.method);
+  const attemptOptions = {
+    connectTimeoutMs: options.connectTimeoutMs,
+    passTo: options.passThrough && !upgrade ? socket : undefined,
+  };
   let upstream: ClientRequest | undefined;
   let incoming: IncomingMessage | undefined;
   let closed = false;
@@ -95,66 +80,22 @@ export function forward(
   });
 
   function ask(fresh: boolean): void {
-    const attempt = agent.open({ ...upstreamRequest, fresh });
+    const attempt = openAttempt(agent, { ...asked, fresh }, attemptOptions, {
+      committed: () => body.release(),
+      interim: (information) => relayInterim(information, request, response),
+      answered: (head, bypass) => answer(attempt, head, bypass),
+      ...(upgrade && { switched: (agentUpgrade: AgentUpgrade) => joinSides(upgrade, agentUpgrade) }),
+      failed({ code, cause, mayRepeat }) {
+        if (closed) return;
+        if (options.replay && mayRepeat && !fresh && body.isHeld()) start(true);
+        else refuse(code, describeUpstreamError(agent.name, code, cause));
+      },
+      broken() {
+        // Node would take an answer that only the end of its connection delimits for whole.
+        if (incoming && !incoming.complete) incoming.destroy();
+      },
+    });
     upstream = attempt;
-    let connected = false;
-    let settled = false;
-    let bypass: Bypass | undefined;
-    let bytesReadBefore = 0;
-
-    // A turn later, for a thread that was busy all that time has yet to see what came.
-    const stale = createDeadline(isIdempotent ? undefined : STALE_WITHIN_MS, () => setImmediate(() => body.release()));
-    const connecting = createDeadline(options.connectTimeoutMs, () => {
-      attempt.destroy(new UpstreamTimeout(`no connection within ${options.connectTimeoutMs} ms`));
-    });
-    attempt.on('socket', (agentSocket) => {
-      if (options.passThrough && !upgrade) bypass = openBypass(attempt, agentSocket, socket);
-      bytesReadBefore = agentSocket.bytesRead;
-      connected = attempt.reusedSocket;
-      if (connected) {
-        stale.start();
-        return;
-      }
-      connecting.start();
-      agentSocket.once(agent.connectedEvent, () => {
-        connected = true;
-        connecting.stop();
-        // A connection of its own cannot have gone stale.
-        body.release();
-      });
-    });
-    relayInterim(attempt, request, response);
-    attempt.on('response', (head) => {
-      settled = true;
-      answer(attempt, head, bypass);
-    });
-    if (upgrade) {
-      attempt.on('upgrade', (head, agentSocket, firstBytes) => {
-        settled = true;
-        upgraded = true;
-        incoming = head;
-        firstByte.stop();
-        record.head(head);
-        response.detachSocket(socket);
-        joinUpgraded(upgrade, readEarly?.() ?? upgrade.firstBytes, { head, socket: agentSocket, firstBytes });
-      });
-    }
-    attempt.on('error', (error: NodeJS.ErrnoException) => {
-      // Node would take an answer that only the end of its connection delimits for whole.
-      if (incoming && !incoming.complete) incoming.destroy();
-      if (settled || closed) return;
-      settled = true;
-      const unheard = !connected || (attempt.socket?.bytesRead ?? bytesReadBefore) === bytesReadBefore;
-      const mayRepeat = options.replay && !fresh && (attempt.reusedSocket || !connected);
-      if (mayRepeat && isReset(error) && unheard && body.isHeld()) start(true);
-      else fail(error, connected);
-    });
-    attempt.on('close', () => {
-      connecting.stop();
-      stale.stop();
-      // For example a 101 that nobody asked for: Node drops the connection without an error.
-      if (!settled && !closed) refuse('upstream_invalid', describeUpstreamError(agent.name, 'upstream_invalid'));
-    });
     flushHead(attempt);
     body.to(attempt);
     record.asked();
@@ -174,7 +115,7 @@ export function forward(
     incoming = head;
     firstByte.stop();
     body.release();
-    if (!isReadable(head, attempt)) {
+    if (!isPlainlyFramed(head, attempt)) {
       attempt.destroy();
       return refuse('upstream_invalid', describeUpstreamError(agent.name, 'upstream_invalid'));
     }
@@ -196,9 +137,13 @@ export function forward(
     }
   }
 
-  function fail(error: NodeJS.ErrnoException, connected: boolean): void {
-    const code = codeOfUpstreamError(error, connected);
-    refuse(code, describeUpstreamError(agent.name, code, error));
+  function joinSides(client: ClientUpgrade, agentUpgrade: AgentUpgrade): void {
+    upgraded = true;
+    incoming = agentUpgrade.head;
+    firstByte.stop();
+    record.head(agentUpgrade.head);
+    response.detachSocket(socket);
+    joinUpgraded(client, readEarly?.() ?? client.firstBytes, agentUpgrade);
   }
 
   function refuse(code: ProxyErrorCode, message: string): void {
@@ -252,17 +197,4 @@ export function forward(
       socket.destroy();
     },
   };
-}
-
-/**
- * Whether a response's framing means the same to everybody. Only chunks are a coding that the client did not have to ask for
- * (RFC 9112 §7); nobody asked for another. Of a name that is not quite `chunked`, for a tab behind it, Node shows nothing:
- * it only means to read up to the end of the connection, which it then does not mean to keep.
- */
-function isReadable({ headers, httpVersion, httpVersionMajor }: IncomingMessage, { shouldKeepAlive }: ClientRequest) {
-  if (httpVersionMajor !== 1) return false;
-  const coding = headers['transfer-encoding'];
-  if (coding === undefined) return true;
-  const endsConnection = httpVersion !== '1.1' || /\bclose\b/i.test(headers.connection ?? '');
-  return coding.toLowerCase() === 'chunked' && (shouldKeepAlive || endsConnection);
 }

@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import type { Bypass } from './bypass.ts';
 import { acceptsTrailers, flushHead, knowsChunks, responseHeaders, trailerFields } from './headers.ts';
 
@@ -88,17 +88,19 @@ export function breakOff(incoming: IncomingMessage | undefined, request: Incomin
   else request.socket.resetAndDestroy();
 }
 
-/** Passes interim responses on (RFC 9110 §15.2): 100 to a client that waits for it, 102, and 103 with its links. */
-export function relayInterim(upstream: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
-  upstream.on('information', ({ statusCode, rawHeaders }) => {
-    if (response.headersSent || response.destroyed || !knowsChunks(request)) return;
-    try {
-      if (statusCode === 100 && request.headers.expect !== undefined) response.writeContinue();
-      if (statusCode === 102) response.writeProcessing();
-      const link = rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === 'link' && index % 2 === 1);
-      if (statusCode === 103 && link.length > 0) response.writeEarlyHints({ link });
-    } catch {
-      // A hint that cannot be written is left out; the final response is what counts.
-    }
-  });
+/** Passes an interim response on (RFC 9110 §15.2): 100 to a client that waits for it, 102, and 103 with its links. */
+export function relayInterim(
+  { statusCode, rawHeaders }: InformationEvent,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  if (response.headersSent || response.destroyed || !knowsChunks(request)) return;
+  try {
+    if (statusCode === 100 && request.headers.expect !== undefined) response.writeContinue();
+    if (statusCode === 102) response.writeProcessing();
+    const link = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'link');
+    if (statusCode === 103 && link.length > 0) response.writeEarlyHints({ link });
+  } catch {
+    // A hint that cannot be written is left out; the final response is what counts.
+  }
 }

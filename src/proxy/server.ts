@@ -61,7 +61,6 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
   let draining = false;
 
   function handle(request: IncomingMessage, response: ServerResponse, upgrade?: ClientUpgrade): void {
-    if (!connections.ask(request, response)) return void request.resume();
     // What is pipelined behind the last answer would be lost.
     const isDraining = () => draining && connections.isLatest(request, response);
     const fault = faultOf(request);
@@ -104,12 +103,14 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
       return;
     }
     response.on('finish', () => request.socket.destroySoon());
-    handle(request, response, upgrade);
+    connections.ask(request, response, () => handle(request, response, upgrade));
   }
 
   const server = createHttpServer(options);
   const refuse = refuseDoubtful(server, onRefused);
-  const receive = (request: IncomingMessage, response: ServerResponse) => handle(request, response);
+  const receive = (request: IncomingMessage, response: ServerResponse) => {
+    connections.ask(request, response, () => handle(request, response));
+  };
   server.on('request', receive);
   // Left to itself Node would answer these; whether the client may go on is for the agent to say.
   server.on('checkContinue', receive);

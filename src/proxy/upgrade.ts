@@ -38,7 +38,7 @@ export function readWhileWaiting({ socket, firstBytes }: ClientUpgrade): () => B
   };
 }
 
-interface AgentUpgrade {
+export interface AgentUpgrade {
   readonly head: IncomingMessage;
   readonly socket: Socket;
   readonly firstBytes: Buffer;

@@ -17,7 +17,7 @@ const POOLING = {
 /** Each request has a connection of its own, which is not kept. */
 const SINGLE = { ...ASK_AFTER_SILENCE, maxFreeSockets: 0 } as const;
 
-interface UpstreamRequest {
+export interface UpstreamRequest {
   readonly method: string;
   /** Request target: path and query. */
   readonly target: string;
@@ -97,7 +97,7 @@ export function createUpstream({ name, url: agentUrl, match }: ProxyAgent, limit
         agent: fresh ? single : pool,
         timeout: 0,
       };
-      if (framed || method === 'GET' || method === 'HEAD') return prepared(send({ ...options, headers }));
+      if (framed || BODILESS_METHODS.has(method)) return prepared(send({ ...options, headers }));
       // Given as a list, the head of a POST without a body would be sent as chunked; set one by one, it stays as it is.
       const request = prepared(send({ ...options, setHost: false }));
       request.useChunkedEncodingByDefault = false;
@@ -112,6 +112,9 @@ export function createUpstream({ name, url: agentUrl, match }: ProxyAgent, limit
     },
   };
 }
+
+/** Methods whose requests Node takes to have no body, unless they say otherwise. */
+const BODILESS_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
 
 function prepared(request: ClientRequest): ClientRequest {
   // Node drops response fields past a count without a word; the size of the head is bounded all the same.

@@ -1,11 +1,11 @@
-import { Threads, type ThreadsOptions } from '../conversation/threads.ts';
+import { charactersOf, Threads, type ThreadsOptions } from '../conversation/threads.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ScoringJob } from '../scoring/scorecard.ts';
 import type { ConsumeOptions, Store, StoreEvents, Work } from './store.ts';
 
 export interface MemoryStoreOptions {
   readonly threads: ThreadsOptions;
-  /** Jobs that may wait before the oldest is shed. */
+  /** Jobs that may wait before the oldest is shed. Their messages may together have as many characters as those of threads. */
   readonly capacity: number;
   readonly clock: Clock;
   readonly events: StoreEvents;
@@ -16,6 +16,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   const threads = new Threads(options);
   // A map keeps the order of arrival and knows ids: both ends of the queue and duplicates in one structure.
   const queue = new Map<string, ScoringJob>();
+  let queuedCharacters = 0;
   const inFlight = new Map<string, Promise<void>>();
   const stop = new AbortController();
   let consumer: (ConsumeOptions & { readonly work: Work }) | undefined;
@@ -43,10 +44,17 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       const { limit, askAgainAt } = consumer.admission();
       if (limit === 0 && askAgainAt !== undefined) cancelRetry = clock.schedule(askAgainAt - clock.now(), pump);
       if (inFlight.size >= Math.min(limit, consumer.concurrency)) return;
-      queue.delete(id);
+      takeOut(job);
       inFlight.set(id, run(consumer.work, job));
     }
   }
+
+  function takeOut(job: ScoringJob): void {
+    queue.delete(job.id);
+    queuedCharacters -= charactersOf(job.messages);
+  }
+
+  const isOver = (): boolean => queue.size > capacity || queuedCharacters > options.maxCharacters;
 
   async function run(work: Work, job: ScoringJob): Promise<void> {
     try {
@@ -82,6 +90,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
     cancelRetry?.();
     for (const job of queue.values()) events.onDropped(job, 'expired');
     queue.clear();
+    queuedCharacters = 0;
     await Promise.all(inFlight.values());
   }
 
@@ -109,9 +118,11 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
     async offer(job) {
       if (queue.has(job.id) || inFlight.has(job.id)) return 'duplicate';
       queue.set(job.id, job);
-      const oldest = queue.values().next().value;
-      if (queue.size > capacity && oldest) {
-        queue.delete(oldest.id);
+      queuedCharacters += charactersOf(job.messages);
+      for (const oldest of queue.values()) {
+        // One that alone is over the bound waits all the same: its thread was held, too.
+        if (!isOver() || queue.size === 1) break;
+        takeOut(oldest);
         // Of what a stop offers at once, more than fits was never going to be reached.
         events.onDropped(oldest, isClosing ? 'expired' : 'shed');
       }

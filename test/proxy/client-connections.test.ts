@@ -11,9 +11,10 @@ async function start(answer: (response: ServerResponse) => void) {
   const connections = createConnections();
   const answered = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
-    connections.ask(request, response);
-    answer(response);
-    answered.resolve();
+    connections.ask(request, response, () => {
+      answer(response);
+      answered.resolve();
+    });
   });
   server.on('connection', (socket) => connections.add(socket));
   server.listen(0, '127.0.0.1');
