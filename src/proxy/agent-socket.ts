@@ -27,6 +27,7 @@ type Written = (error?: Error | null) => void;
  * closes resets whoever goes on sending; its refusal, sent before that, may still wait to be read.
  */
 class AgentSocket extends Socket {
+  /* oxlint-disable no-underscore-dangle -- what a stream implements is called so by Node */
   override _write(chunk: unknown, encoding: BufferEncoding, written: Written): void {
     super._write(chunk, encoding, this.#onceRead(written));
   }
@@ -34,6 +35,8 @@ class AgentSocket extends Socket {
   override _writev(chunks: { chunk: unknown; encoding: BufferEncoding }[], written: Written): void {
     super._writev?.(chunks, this.#onceRead(written));
   }
+
+  /* oxlint-enable no-underscore-dangle */
 
   /** Holds a reset back until reading has come to its end, unless that ends in an error of its own. */
   #onceRead(written: Written): Written {

@@ -13,7 +13,7 @@ export interface AttemptOptions {
 }
 
 /** Why an attempt came to nothing. */
-export interface Failure {
+interface Failure {
   readonly code: ProxyErrorCode;
   readonly cause?: NodeJS.ErrnoException;
   /**

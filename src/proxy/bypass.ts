@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { createChunkScanner } from './chunk-scanner.ts';
 
 /** Where the chunks of a body go that pass around Node's parser. */
-export interface BypassEvents {
+interface BypassEvents {
   /** A read, or the part of one that belongs to plain chunks: size lines, data and all. */
   readonly chunks: (bytes: Buffer) => void;
   /** The data of those chunks, piece by piece, after they were given to `chunks`. */

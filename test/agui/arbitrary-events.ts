@@ -9,8 +9,7 @@ const odd = fc.oneof(fc.constant(null), fc.integer(), fc.jsonValue({ maxDepth: 2
 export const asJson = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
 
 /** Now and then something of another type. */
-export const oddly = <T>(arbitrary: fc.Arbitrary<T>) =>
-  fc.oneof({ weight: 6, arbitrary }, { weight: 1, arbitrary: odd });
+const oddly = <T>(arbitrary: fc.Arbitrary<T>) => fc.oneof({ weight: 6, arbitrary }, { weight: 1, arbitrary: odd });
 
 const toolCall = fc.record(
   { id: oddly(id), function: oddly(fc.record({ name: id, arguments: oddly(fc.json({ maxDepth: 1 })) })) },
