@@ -1,5 +1,5 @@
 /** CPU time that this process has used so far, in µs, with its collector of garbage: what the work costs, not what it waits. */
-export function ownCpuUs(): number {
+function ownCpuUs(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
 }

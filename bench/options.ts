@@ -10,7 +10,7 @@ export interface BenchOptions {
   readonly other: OtherSidecar | undefined;
 }
 
-export interface OtherSidecar {
+interface OtherSidecar {
   /** Folder of the checkout that it runs from; absent: this one. */
   readonly checkout: string | undefined;
   /** Settings that differ, as in the environment. */

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
+const TASKSET = 'taskset';
+
 /** Which cores what is measured runs on, and which the load. Undefined: the system places both. */
 export interface Cores {
   readonly targets: string | undefined;
@@ -17,7 +19,7 @@ export function assignCores(): Cores {
 /** A command line that runs on these cores only. */
 export function pinned(cores: string | undefined, command: readonly string[]): readonly [string, ...string[]] {
   const [program = '', ...args] = command;
-  return cores === undefined ? [program, ...args] : ['taskset', '-c', cores, program, ...args];
+  return cores === undefined ? [program, ...args] : [TASKSET, '-c', cores, program, ...args];
 }
 
 function allowedCores(): number[] {
@@ -32,7 +34,7 @@ function allowedCores(): number[] {
 
 function hasTaskset(): boolean {
   try {
-    execFileSync('taskset', ['--version'], { stdio: 'ignore' });
+    execFileSync(TASKSET, ['--version'], { stdio: 'ignore' });
     return true;
   } catch {
     return false;

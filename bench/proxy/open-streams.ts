@@ -8,7 +8,6 @@ import type { Target, TargetKind, TargetPlace } from './targets/target.ts';
 /** Targets that hold their streams at the same time: agent and client have a connection for each. */
 const TOGETHER = 4;
 const EVERY_MS = 5000;
-const HOLD_MS = 5000;
 const WARM_STREAMS = 100;
 
 /**
@@ -20,7 +19,7 @@ export async function openStreams(
   place: TargetPlace,
   client: Client,
   samples: Samples,
-  { openStreams: streams, openRounds }: Effort,
+  { openStreams: streams, openRounds, holdMs }: Effort,
 ): Promise<void> {
   for (let round = 0; round < openRounds; round += 1) {
     for (let first = 0; first < kinds.length; first += TOGETHER) {
@@ -28,7 +27,7 @@ export async function openStreams(
       try {
         await hold(targets, WARM_STREAMS, 0, client);
         const before = targets.map(({ pid }) => residentKiB(pid));
-        const after = await hold(targets, streams, HOLD_MS, client);
+        const after = await hold(targets, streams, holdMs, client);
         for (const [index, { name }] of targets.entries()) {
           samples.add('memory', name, (((after[index] ?? NaN) - (before[index] ?? NaN)) * 1.024) / streams);
         }

@@ -7,10 +7,12 @@ export interface Effort {
   readonly pacedEvents: number;
   readonly openStreams: number;
   readonly openRounds: number;
+  /** How long they are held open before their memory is read. */
+  readonly holdMs: number;
 }
 
-export const FULL: Effort = { windows: 12, pacedEvents: 200, openStreams: 2000, openRounds: 2 };
-export const QUICK: Effort = { windows: 2, pacedEvents: 100, openStreams: 200, openRounds: 1 };
+export const FULL: Effort = { windows: 12, pacedEvents: 200, openStreams: 2000, openRounds: 2, holdMs: 5000 };
+export const QUICK: Effort = { windows: 2, pacedEvents: 100, openStreams: 200, openRounds: 1, holdMs: 500 };
 
 const EVERY_MS = 20;
 /** A word or two, as models emit them; an event of it has some 150 bytes. */
@@ -30,7 +32,7 @@ export async function pacedStreams(field: Field, { windows, pacedEvents }: Effor
 /** POSTs with ten deltas each, one after another on four connections. */
 export async function shortRuns(field: Field, { windows }: Effort): Promise<void> {
   const run = { kind: 'burst', events: 10, deltaLength: DELTA_LENGTH } as const;
-  for await (const shares of counted(field, windows, { lanes: 4, runsPerLane: 60, run })) {
+  for await (const shares of counted(field, windows, { lanes: 4, runsPerLane: 120, run })) {
     for (const { name, cpuUs, outcome } of shares) field.samples.add('cpuPerRun', name, cpuUs / outcome.runs);
   }
 }
@@ -38,7 +40,7 @@ export async function shortRuns(field: Field, { windows }: Effort): Promise<void
 /** Streams of 900 KB in events of 64 KB, as fast as they are taken. The tap copies and reads all of it: its bound is 1 MiB. */
 export async function bulk(field: Field, { windows }: Effort): Promise<void> {
   const run = { kind: 'burst', events: 14, deltaLength: 64_000 } as const;
-  for await (const shares of counted(field, windows, { lanes: 2, runsPerLane: 5, run })) {
+  for await (const shares of counted(field, windows, { lanes: 2, runsPerLane: 12, run })) {
     for (const { name, cpuUs, outcome } of shares) {
       field.samples.add('cpuPerMegabyte', name, cpuUs / 1000 / (outcome.bytes / 1e6));
     }
@@ -54,7 +56,7 @@ export async function lockStep({ targets, agentPort, client, samples }: Field, {
   const load = {
     lanes: 1,
     runsPerLane: 1,
-    run: { kind: 'lock_step', events: 200, deltaLength: DELTA_LENGTH },
+    run: { kind: 'lock_step', events: 400, deltaLength: DELTA_LENGTH },
   } as const;
   for (let round = 0; round <= windows; round += 1) {
     const p50Us = new Map<string, number>();

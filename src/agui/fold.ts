@@ -97,6 +97,19 @@ export function* openFold(start: FoldStart): Steps<Fold> {
     state.work += 1;
   };
 
+  const finishing = (end: StreamEnd): Steps<Folded> =>
+    finishFold(
+      state,
+      {
+        at: next,
+        counts,
+        input,
+        ...(firstEventAt === undefined ? {} : { firstEventAt }),
+        ...(firstContentAt === undefined ? {} : { firstContentAt }),
+      },
+      end,
+    );
+
   return {
     push: (value, { sseName, arrivedAt } = {}) => {
       if (state.isExhausted) return;
@@ -127,30 +140,39 @@ export function* openFold(start: FoldStart): Steps<Fold> {
     finishing,
     work: () => state.work,
   };
+}
 
-  function* finishing(end: StreamEnd): Steps<Folded> {
-    state.at = next;
-    const { runs, ending } = endRuns(state, end);
-    nameCalls(state);
-    yield;
-    yield* noteCalls(state);
-    const messages = yield* materialise(state);
-    const changed = inOrder(state.held).map((message) => message.changed);
-    return {
-      runs,
-      ending,
-      input,
-      output: messages.filter((_, index) => changed[index]),
-      messages,
-      interrupts: state.interrupts,
-      findings: state.log.findings(),
-      findingsDropped: state.log.dropped(),
-      eventCounts: Object.fromEntries(counts),
-      toolCalls: observedCalls(state),
-      ...(firstEventAt === undefined ? {} : { firstEventAt }),
-      ...(firstContentAt === undefined ? {} : { firstContentAt }),
-    };
-  }
+/** What a fold has noted beside its state. */
+interface Noted extends Pick<Folded, 'input' | 'firstEventAt' | 'firstContentAt'> {
+  /** Position of the end. */
+  readonly at: number;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/**
+ * Not inside of {@link openFold}: a generator function that is made anew for each fold brings a hidden class of its own, and
+ * with it V8 keeps all that the fold refers to until its next full collection.
+ */
+function* finishFold(state: FoldState, { at, counts, ...noted }: Noted, end: StreamEnd): Steps<Folded> {
+  state.at = at;
+  const { runs, ending } = endRuns(state, end);
+  nameCalls(state);
+  yield;
+  yield* noteCalls(state);
+  const messages = yield* materialise(state);
+  const changed = inOrder(state.held).map((message) => message.changed);
+  return {
+    runs,
+    ending,
+    ...noted,
+    output: messages.filter((_, index) => changed[index]),
+    messages,
+    interrupts: state.interrupts,
+    findings: state.log.findings(),
+    findingsDropped: state.log.dropped(),
+    eventCounts: Object.fromEntries(counts),
+    toolCalls: observedCalls(state),
+  };
 }
 
 function apply(state: FoldState, event: StreamEvent): void {

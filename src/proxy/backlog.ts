@@ -17,13 +17,13 @@ const IDLE_TURN_WAIT_MS = 250;
 export async function takeBacklog(connections: Pick<Connections, 'accepted'>): Promise<void> {
   // The first turn may be one whose look at the network is over.
   await nextTurn();
-  const enough = connections.accepted + BACKLOG;
+  const enough = connections.accepted() + BACKLOG;
   const givenUpAt = performance.now() + IDLE_TURN_WAIT_MS;
   for (;;) {
-    const before = connections.accepted;
+    const before = connections.accepted();
     const turnAt = performance.now();
     await nextTurn();
     const wasIdle = performance.now() - turnAt <= IDLE_TURN_MS;
-    if (connections.accepted === before ? wasIdle || turnAt > givenUpAt : connections.accepted >= enough) return;
+    if (connections.accepted() === before ? wasIdle || turnAt > givenUpAt : connections.accepted() >= enough) return;
   }
 }

@@ -97,7 +97,8 @@ export function openBypass(request: ClientRequest, socket: Socket, client: Socke
   function pass(bytes: Buffer, { chunks, data, handedBack }: BypassEvents): void {
     begun = undefined;
     const end = scanner.scan(bytes);
-    const { passed, ranges } = scanner;
+    const { ranges } = scanner;
+    const passed = scanner.passed();
     if (end === 'other') corkThroughTurn(client);
     if (passed > 0) chunks(passed === bytes.length ? bytes : bytes.subarray(0, passed));
     for (let index = 0; index + 1 < ranges.length; index += 2) data(bytes.subarray(ranges[index], ranges[index + 1]));

@@ -9,7 +9,7 @@ export interface ChunkScanner {
   /** Reads on; `bytes` begin where the last scan ended. */
   scan(bytes: Uint8Array): ScanEnd;
   /** Bytes of the last scan that belong to plain chunks, counted from its beginning. */
-  readonly passed: number;
+  passed(): number;
   /** Where data lies in the last scan: start and end of each piece in turn. */
   readonly ranges: readonly number[];
 }
@@ -80,9 +80,7 @@ export function createChunkScanner(): ChunkScanner {
         if (stop) return stop;
       }
     },
-    get passed() {
-      return passed;
-    },
+    passed: () => passed,
     ranges,
   };
 }

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 /** The clients' connections, and how far each is with its requests. */
 export interface Connections {
   /** Connections accepted since the start. */
-  readonly accepted: number;
+  readonly accepted: () => number;
   /** Counts a connection; one that is known already is no second one. */
   add(socket: Socket): void;
   /**
@@ -39,9 +39,7 @@ export function createConnections(): Connections {
   let isCut = false;
 
   return {
-    get accepted() {
-      return accepted;
-    },
+    accepted: () => accepted,
     add(socket) {
       if (isCut) socket.destroy();
       if (connections.has(socket)) return;

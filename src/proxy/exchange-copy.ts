@@ -87,13 +87,13 @@ export function openCopy({ openTap, onTapDropped, onTapShed, report }: ExchangeC
         requestHead: open.requestHead(),
         responseBody: open.responseBody(),
         arrivals: open.arrivals(),
-        truncated: open.droppedBytes > 0,
+        truncated: open.droppedBytes() > 0,
       })),
     countOmissions() {
-      const { droppedBytes = 0, isShed = false } = tap ?? {};
       try {
+        const droppedBytes = tap?.droppedBytes() ?? 0;
         if (droppedBytes > 0) onTapDropped(droppedBytes);
-        if (isShed) onTapShed();
+        if (tap?.isShed) onTapShed();
       } catch (fault) {
         report(fault);
       }

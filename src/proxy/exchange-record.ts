@@ -166,9 +166,7 @@ export function openRecord(
   }
 
   return {
-    get traceHeaders() {
-      return traceHeaders;
-    },
+    traceHeaders,
     asked: () =>
       guard(() => {
         askedAt ??= now();

@@ -21,7 +21,7 @@ export interface ProxyServer extends AsyncDisposable {
   /** Resolves when connections are accepted; rejects when the address is taken or not ours. */
   listen(where: ListenOptions): Promise<AddressInfo | string>;
   /** Connections accepted since the start. */
-  accepted(): number;
+  readonly accepted: () => number;
   /** From now on each answer is the last on its connection. New connections are still accepted. */
   startDraining(): void;
   /**
@@ -154,7 +154,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
           resolve(server.address() ?? '');
         });
       }),
-    accepted: () => connections.accepted,
+    accepted: connections.accepted,
     startDraining: () => {
       draining = true;
     },

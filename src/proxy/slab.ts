@@ -2,7 +2,7 @@ const FIRST_BYTES = 4096;
 
 /** One buffer that copied bytes are laid into, end to end. */
 export interface Slab {
-  readonly length: number;
+  length(): number;
   /** Copies `chunk`; false when the memory for it was refused, and then nothing of it was copied. */
   append(chunk: Uint8Array): boolean;
   bytes(): Uint8Array;
@@ -37,9 +37,7 @@ export function createSlab(maxBytes: number, memory: MemoryGrant): Slab {
   }
 
   return {
-    get length() {
-      return length;
-    },
+    length: () => length,
     append(chunk) {
       const needed = length + chunk.length;
       if (needed > maxBytes || (needed > buffer.length && !grow(needed))) return false;

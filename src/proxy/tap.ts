@@ -29,7 +29,7 @@ export interface Tap {
   responseBody(): Uint8Array;
   arrivals(): readonly ChunkArrival[];
   /** Bytes that were forwarded and not kept. */
-  readonly droppedBytes: number;
+  droppedBytes(): number;
   /** Opened under too much load: of its exchange, only the first bytes of the request are kept. */
   readonly isShed: boolean;
   /** Takes the copies off the total: nobody reads them any more. */
@@ -74,7 +74,7 @@ export function createTapPool(
     let responseOver = isShed;
 
     function fits(chunk: Uint8Array): boolean {
-      return request.length + response.length + chunk.length <= maxExchangeBytes;
+      return request.length() + response.length() + chunk.length <= maxExchangeBytes;
     }
 
     function noteArrival(offset: number, at: number): boolean {
@@ -89,7 +89,7 @@ export function createTapPool(
     return {
       request(chunk) {
         if (!requestOver && fits(chunk) && request.append(chunk)) return;
-        droppedBytes += request.length + chunk.length;
+        droppedBytes += request.length() + chunk.length;
         requestHead ??= Buffer.concat(
           [request.bytes(), chunk].map((bytes) => bytes.subarray(0, REQUEST_HEAD_BYTES)),
         ).subarray(0, REQUEST_HEAD_BYTES);
@@ -97,7 +97,7 @@ export function createTapPool(
         request.clear();
       },
       response(chunk, at) {
-        const offset = response.length;
+        const offset = response.length();
         if (!responseOver && fits(chunk) && response.append(chunk)) {
           responseOver = !noteArrival(offset, at);
           return;
@@ -105,13 +105,11 @@ export function createTapPool(
         droppedBytes += chunk.length;
         responseOver = true;
       },
-      requestBody: () => (request.length === 0 ? undefined : request.bytes()),
+      requestBody: () => (request.length() === 0 ? undefined : request.bytes()),
       requestHead: () => requestHead,
       responseBody: () => response.bytes(),
       arrivals: () => offsets.map((offset, index) => ({ offset, at: times[index]! })),
-      get droppedBytes() {
-        return droppedBytes;
-      },
+      droppedBytes: () => droppedBytes,
       isShed,
       release() {
         memory.release(offsets.length * ARRIVAL_BYTES);

@@ -11,11 +11,11 @@ function scanAll(reads: readonly Buffer[]) {
   for (const [index, read] of reads.entries()) {
     const bytes = Buffer.concat([begun, read]);
     const end = scanner.scan(bytes);
-    passed += bytes.toString('latin1', 0, scanner.passed);
+    passed += bytes.toString('latin1', 0, scanner.passed());
     for (let at = 0; at + 1 < scanner.ranges.length; at += 2) {
       data += bytes.toString('latin1', scanner.ranges[at], scanner.ranges[at + 1]);
     }
-    begun = bytes.subarray(scanner.passed);
+    begun = bytes.subarray(scanner.passed());
     if (end === 'other' || end === 'broken') {
       const rest = Buffer.concat([begun, ...reads.slice(index + 1)]).toString('latin1');
       return { end, passed, data, rest };
