@@ -5,6 +5,7 @@ import { exchangeKind, readRunHead, readThreadId, type RunHead, unreadRequest } 
 import { type ReadBounds, readCapture } from './agui/read-capture.ts';
 import type { ThreadKey } from './conversation/conversation.ts';
 import type { MergeKind } from './conversation/merge-runs.ts';
+import { createBag } from './lib/bag.ts';
 import { parseJson } from './lib/json.ts';
 import { createLimit } from './lib/limit.ts';
 import type { Observe, ProxiedRequest, RequestEnd } from './proxy/observer.ts';
@@ -47,7 +48,7 @@ interface Observed {
 
 /** What is done about each proxied request beside forwarding it: spans, counts, and its exchange to the store. */
 export function createObserver({ runSpans, prometheus, store, bounds, share, log }: ObserverOptions): Observer {
-  const unfinished = new Set<Promise<unknown>>();
+  const unfinished = createBag<Promise<unknown>>();
   let cut = 0;
   // One at a time: each gives the event loop back after every step, and the steps of several would add up. What waits is
   // held within the bounds of the tap, and is read even while the sidecar stops.
@@ -80,9 +81,9 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
     return threadId !== '' && unitHash(['tap', agent, tenant ?? null, threadId]) < share;
   }
 
-  /** Of a thread that is known, and not read. */
-  function isLeftOut(request: ProxiedRequest, head: RunHead | undefined): boolean {
-    return share < 1 && head !== undefined && head.threadId !== '' && !isInShare(request, head.threadId);
+  /** The run is of a thread that is known, and not read. */
+  function isLeftOut(request: ProxiedRequest, { threadId = '' }: Partial<RunHead> = {}): boolean {
+    return share < 1 && threadId !== '' && !isInShare(request, threadId);
   }
 
   async function finish({ request, spans, begun }: Observed, end: RequestEnd, capture?: Capture): Promise<void> {
@@ -114,8 +115,7 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
   }
 
   function track<Result>(work: Promise<Result>): Promise<Result> {
-    unfinished.add(work);
-    void work.then(() => unfinished.delete(work));
+    void work.then(unfinished.add(work));
     return work;
   }
 
@@ -124,18 +124,19 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
       const spans = runSpans.start(request);
       // Last of what may fail: a gauge that was raised must fall again.
       prometheus.requestStarted(request);
-      let head: RunHead | undefined;
+      // A thread that cannot be told from the request may show in the stream.
+      let leftOut = false;
       let begun: Promise<ThreadKey | undefined> = Promise.resolve(undefined);
       return {
         trace: spans.trace,
         ...(spans.traceHeaders && { traceHeaders: spans.traceHeaders }),
         requested(body) {
-          head = readHead(request, body);
-          if (isLeftOut(request, head)) return;
+          const head = readHead(request, body);
+          leftOut = isLeftOut(request, head);
+          if (leftOut) return;
           begun = track(attempt(request, 'the beginning of a run could not be stored', () => begin(request, head)));
         },
-        // A thread that cannot be told yet may show in the stream.
-        ...(share < 1 && { wantsCopy: () => !isLeftOut(request, head) }),
+        ...(share < 1 && { wantsCopy: () => !leftOut }),
         streaming() {
           void track(
             attempt(request, 'a sign of life could not be stored', async () => {
@@ -157,9 +158,9 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
       };
     },
     async settled() {
-      while (unfinished.size > 0) await Promise.all(unfinished);
+      while (unfinished.size() > 0) await Promise.all(unfinished.items());
     },
-    unsettled: () => unfinished.size,
+    unsettled: unfinished.size,
     cut: () => cut,
   };
 }

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transform } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   constants,
   createBrotliDecompress,
@@ -8,6 +8,7 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
+import { giveWay } from '../lib/turn.ts';
 
 /** A piece of a body, and when it arrived. */
 export interface Slice {
@@ -71,7 +72,8 @@ async function passThrough(slices: Iterable<Slice>, take: Take): Promise<Content
     if (count >= SLICES_PER_TURN || bytes >= SLICE_BYTES) {
       count = 0;
       bytes = 0;
-      await nextTurn();
+      const turn = giveWay();
+      if (turn) await turn;
     }
   }
   return 'complete';
@@ -110,7 +112,7 @@ async function decodeCoding(coding: string, slices: Iterable<Slice>, take: Take)
       const arrival = at === undefined ? {} : { at };
       for (const piece of piecesOf(bytes)) {
         if (!(await take({ bytes: piece, ...arrival }))) return 'stopped';
-        await nextTurn();
+        await giveWay();
       }
     }
     return 'complete';

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ITEMS_PER_STEP } from '../lib/steps.ts';
+import { giveWay } from '../lib/turn.ts';
 import type { Fold } from './fold.ts';
 
 /** What feeds a fold. */
@@ -39,6 +39,6 @@ function foldTurn(fold: Fold, steps: ArrayIterator<() => void>): boolean {
 }
 
 async function foldOn(fold: Fold, steps: ArrayIterator<() => void>): Promise<void> {
-  do await nextTurn();
+  do await giveWay();
   while (!foldTurn(fold, steps));
 }

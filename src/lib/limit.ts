@@ -7,31 +7,31 @@ export type Limit = <T>(signal: AbortSignal | undefined, work: () => Promise<T>)
  */
 export function createLimit(places: number): Limit {
   let free = places;
-  const waiting = new Set<() => void>();
+  const waiting: { go: () => void; isGone: boolean }[] = [];
 
   function enter(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const go = (): void => {
-        signal?.removeEventListener('abort', leave);
-        resolve();
-      };
       const leave = (): void => {
-        waiting.delete(go);
+        entry.isGone = true;
         reject(signal?.reason);
       };
-      waiting.add(go);
+      const entry = {
+        go(): void {
+          signal?.removeEventListener('abort', leave);
+          resolve();
+        },
+        isGone: false,
+      };
+      waiting.push(entry);
       signal?.addEventListener('abort', leave, { once: true });
     });
   }
 
   function exit(): void {
-    const [next] = waiting;
-    if (next === undefined) {
-      free += 1;
-      return;
-    }
-    waiting.delete(next);
-    next();
+    let next = waiting.shift();
+    while (next?.isGone) next = waiting.shift();
+    if (next) next.go();
+    else free += 1;
   }
 
   return async (signal, work) => {

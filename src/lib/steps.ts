@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { giveWay } from './turn.ts';
 
 /** Work that can be interrupted wherever it yields. */
 export type Steps<Result> = Generator<void, Result, undefined>;
@@ -10,11 +10,12 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   return step.value;
 }
 
-/** Does one step in each turn of the event loop, so that other work gets its turn in between. */
+/** Does all steps, and other work gets its turn in between. */
 export async function paced<Result>(steps: Steps<Result>): Promise<Result> {
   let step = steps.next();
   while (!step.done) {
-    await nextTurn();
+    const turn = giveWay();
+    if (turn) await turn;
     step = steps.next();
   }
   return step.value;

@@ -2,6 +2,7 @@ import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Server as NetServer, type AddressInfo, type ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createBag } from '../lib/bag.ts';
 import { systemClock } from '../lib/clock.ts';
 import { BACKLOG, takeBacklog } from './backlog.ts';
 import { createConnections } from './connections.ts';
@@ -56,7 +57,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     provenance: { hostHeader, forwardedHeaders },
     onDefect: onFault,
   };
-  const underWay = new Set<Forwarding>();
+  const underWay = createBag<Forwarding>();
   const connections = createConnections();
   let draining = false;
 
@@ -77,9 +78,8 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
       );
       return;
     }
-    const record = openRecord(request, routed, { ...recordOptions, onTold: () => underWay.delete(forwarding) });
-    const forwarding = forward(request, response, routed, record, { ...forwardOptions, isDraining }, upgrade);
-    underWay.add(forwarding);
+    const record = openRecord(request, routed, { ...recordOptions, onTold: () => leave() });
+    const leave = underWay.add(forward(request, response, routed, record, { ...forwardOptions, isDraining }, upgrade));
   }
 
   function handleUpgrade(request: IncomingMessage, socket: Duplex, firstBytes: Buffer): void {
@@ -119,7 +119,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
   server.on('connection', (socket) => connections.add(socket));
 
   function cutAll(): void {
-    for (const forwarding of underWay) forwarding.cut();
+    for (const forwarding of underWay.items()) forwarding.cut();
     connections.cut();
   }
 
@@ -134,7 +134,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     server.close();
     for (const upstream of upstreams) upstream[Symbol.dispose]();
     // Observations are told on the turn after the end of their stream.
-    while (underWay.size > 0) await nextTurn();
+    while (underWay.size() > 0) await nextTurn();
   }
 
   let drained: Promise<void> | undefined;

@@ -22,17 +22,24 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   let consumer: (ConsumeOptions & { readonly work: Work }) | undefined;
   let cancelRetry: (() => void) | undefined;
   let cancelTimer: (() => void) | undefined;
+  let wakesAt = Infinity;
+  const shortestWaitMs = Math.min(options.idleMs, options.waitingMs, options.openRunMs);
   let tellIdle: (() => void) | undefined;
   let isClosing = false;
   let closed: Promise<void> | undefined;
 
+  /** Sees to it that a timer fires by the time the next thread is due; one that fires sooner than that is left to. */
   function arm(): void {
-    cancelTimer?.();
+    if (isClosing || wakesAt <= clock.now() + shortestWaitMs) return;
     const dueAt = threads.nextDueAt();
-    cancelTimer = dueAt === undefined || isClosing ? undefined : clock.schedule(dueAt - clock.now(), closeDue);
+    if (dueAt === undefined || wakesAt <= dueAt) return;
+    cancelTimer?.();
+    wakesAt = dueAt;
+    cancelTimer = clock.schedule(dueAt - clock.now(), closeDue);
   }
 
   function closeDue(): void {
+    wakesAt = Infinity;
     for (const closing of threads.closeDue(clock.now())) events.onClosing(closing);
     arm();
   }

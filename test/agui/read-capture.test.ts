@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readCapture } from '../../src/agui/read-capture.ts';
 import { BOUNDS, captureOf } from './captures.ts';
 import { runFinished, runStarted } from './reference-client.ts';
@@ -16,6 +16,12 @@ import {
   text,
   textStart,
 } from './streams.ts';
+
+// How much fits into a turn is a matter of time; here each step is followed by one.
+vi.mock('../../src/lib/turn.ts', async () => {
+  const { setImmediate: nextTurn } = await import('node:timers/promises');
+  return { giveWay: () => nextTurn() };
+});
 
 const EVENTS = [
   runStarted('r1'),

@@ -1,10 +1,16 @@
 import { connect } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Exchange } from '../../src/agui/exchange.ts';
 import { createObserver } from '../../src/observation.ts';
 import { BOUNDS } from '../agui/captures.ts';
 import { ask, httpAgent, RUN_REQUEST, startProxy, TAP } from './support.ts';
 import { until } from './turns.ts';
+
+// How much fits into a turn is a matter of time; here each step is followed by one.
+vi.mock('../../src/lib/turn.ts', async () => {
+  const { setImmediate: nextTurn } = await import('node:timers/promises');
+  return { giveWay: () => nextTurn() };
+});
 
 const STREAMS = 30;
 const STREAM_BYTES = 5 * 1024 * 1024;
