@@ -76,13 +76,16 @@ export function createSseDecoder(options: SseDecoderOptions): SseDecoder {
     feed(text.slice(lineEnd));
   };
   return {
-    push: (bytes) => feed(utf8.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))),
+    push: (bytes) => feed(utf8.write(asBuffer(bytes))),
     end: () => {
       feed(utf8.end());
       if (!stopped) parse('\n\n');
     },
   };
 }
+
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Behind its bound a parser refuses everything; nothing changes nothing. */
 function hasGivenUp(parser: EventSourceParser): boolean {
@@ -102,15 +105,17 @@ function lineEndWatch(): (text: string) => number | undefined {
   /** First character of the line that the pieces so far left unfinished; empty when they ended with a line. */
   let unfinished = '';
   return (text) => {
+    const firstReturn = text.indexOf('\r');
     let start = 0;
-    let feed = text.indexOf('\n');
-    for (let at = text.indexOf('\r'); at >= 0; at = text.indexOf('\r', at + 1)) {
+    let feed = firstReturn < 0 ? -1 : text.indexOf('\n');
+    for (let at = firstReturn; at >= 0; at = text.indexOf('\r', at + 1)) {
       for (; feed >= 0 && feed < at; feed = text.indexOf('\n', feed + 1)) start = feed + 1;
       const first = start === 0 && unfinished !== '' ? unfinished : at > start ? text.charAt(start) : '';
       if (first !== '' && first !== ':') return start;
       start = at + 1;
     }
-    const lineStart = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
+    const lastReturn = firstReturn < 0 ? -1 : text.lastIndexOf('\r');
+    const lineStart = Math.max(text.lastIndexOf('\n'), lastReturn) + 1;
     if (lineStart > 0) unfinished = text.charAt(lineStart);
     else if (unfinished === '') unfinished = text.charAt(0);
     return undefined;

@@ -21,22 +21,21 @@ export async function openStreamReader(
   fold: FoldInput,
   limits: { readonly maxEventBytes: number },
 ): Promise<StreamReader> {
-  let arrivedAt: number | undefined;
+  let arrival: { readonly arrivedAt?: number } = {};
   let stopped = false;
-  const arrival = (): { arrivedAt?: number } => (arrivedAt === undefined ? {} : { arrivedAt });
   const stop = (): void => {
     stopped = true;
   };
   const readText = (text: string, sseName?: string): void => {
     const value = parseJson(text);
     if (value === undefined) fold.skip('malformed_json', text.trim() === DONE ? DONE : '');
-    else fold.push(value, { ...arrival(), ...(sseName === undefined ? {} : { sseName }) });
+    else fold.push(value, sseName === undefined ? arrival : { ...arrival, sseName });
   };
 
   const decoder = await openDecoder();
   return {
     push: (bytes, at) => {
-      arrivedAt = at;
+      arrival = at === undefined ? {} : { arrivedAt: at };
       if (!stopped) decoder.push(bytes);
     },
     end: () => {
@@ -63,7 +62,7 @@ export async function openStreamReader(
           maxFrameBytes: limits.maxEventBytes,
           onFrame: (frame) => {
             const decoded = decodeFrame(frame);
-            if (decoded.kind === 'event') fold.push(decoded.event, arrival());
+            if (decoded.kind === 'event') fold.push(decoded.event, arrival);
             else fold.skip(decoded.kind === 'unknown' ? 'unknown_event' : 'undecodable', '');
           },
           onTooLarge: stop,
