@@ -20,7 +20,10 @@ async function start(agentUrl: string, sets: readonly string[] = ['shutdown.grac
     ADMIN_HOST: '127.0.0.1',
     CLOSING_IDLE: '60s',
   };
-  const result = resolveConfig({ env, sets: ['listen.port=0', 'admin.port=0', ...sets] }, METRICS);
+  const result = resolveConfig(
+    { env, sets: ['listen.port=0', 'admin.port=0', 'tap.max_loop_delay=0s', ...sets] },
+    METRICS,
+  );
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   const clock = virtualClock();
   const sidecar = await startSidecar(result.config, { log: createLog({ level: 'silent' }), clock });
@@ -37,6 +40,7 @@ async function start(agentUrl: string, sets: readonly string[] = ['shutdown.grac
     clock,
     url,
     shows,
+    metrics,
     stop: () => sidecar.stop(),
     readyz: async () => (await fetch(`${adminUrl}/readyz`)).status,
   };
@@ -157,4 +161,22 @@ describe('a stop', () => {
     expect(stop()).toBe(stopped);
     await stopped;
   });
+});
+
+it('copies nothing new while the event loop runs late, says so, and judges no thread of which it left something out', async () => {
+  await using agent = await startTideAgent();
+  const { clock, url, metrics, shows } = await start(agent.url, ['tap.max_loop_delay=1ms', 'shutdown.grace=0s']);
+  const isShedding = async () => /^agui_tee_shed_exchanges_total [1-9]/m.test(await metrics());
+  const body = JSON.stringify({
+    ...JSON.parse(RUN_REQUEST),
+    messages: [{ id: 'u1', role: 'user', content: 'tides?' }],
+  });
+  while (!(await isShedding())) {
+    const end = performance.now() + 50;
+    while (performance.now() < end);
+    expect((await ask(url, POST_JSON, body)).status).toBe(200);
+  }
+  clock.advance(IDLE_MS);
+
+  expect(await shows('agui_eval_conversations_total{agent="harbour",decision="incomplete"} 1')).toBe(true);
 });

@@ -9,8 +9,10 @@ export interface Clock {
 /** The longest delay a Node timer takes before it fires at once; longer ones are waited for in steps. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
+const { timeOrigin } = performance;
+
 export const systemClock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
+  now: () => timeOrigin + performance.now(),
   schedule(delayMs, task) {
     let timer: NodeJS.Timeout;
     const arm = (leftMs: number) => {

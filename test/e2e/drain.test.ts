@@ -149,7 +149,6 @@ describe('a stop with 500 open streams, clients that post in a loop and a prober
       // Nothing here is to be decided by the clock: not when the listener closes, nor when a stream is cut.
       SHUTDOWN_DELAY: '1h',
       SHUTDOWN_GRACE: '2h',
-      TAP_MAX_LOOP_DELAY: '0s',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       OTEL_BSP_SCHEDULE_DELAY: '50',
       OTEL_BSP_MAX_QUEUE_SIZE: '50000',
@@ -250,7 +249,6 @@ describe('a stop with 500 open streams, clients that post in a loop and a prober
       OPENAI_BASE_URL: judge.baseUrl,
       SAMPLE_RATE: '1',
       SHUTDOWN_GRACE: '100ms',
-      TAP_MAX_LOOP_DELAY: '0s',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     });
     const streams = await openStreams(sidecar.url, STREAMS);

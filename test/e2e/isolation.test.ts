@@ -28,7 +28,6 @@ const COMMON = {
   SAMPLE_RATE: '1',
   CLOSING_IDLE: '10ms',
   CLOSING_WAITING: '10ms',
-  TAP_MAX_LOOP_DELAY: '0s',
   SHUTDOWN_DELAY: '0s',
 };
 
