@@ -1,5 +1,5 @@
 import type { Found } from './found.ts';
-import { type BenchOptions, readArguments, USAGE } from './options.ts';
+import { type Arguments, type BenchOptions, readArguments, USAGE } from './options.ts';
 import { writeToPage } from './page.ts';
 
 /** Each is loaded only when it runs. */
@@ -12,12 +12,11 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Fou
 
 /** `npm run bench`. Ends with status 1 when something was found that must not be, and 2 when it was not understood. */
 async function run(args: readonly string[]): Promise<number> {
-  const { names, options, isForPage } = readArguments(args);
+  const read = understood(args);
+  if (typeof read === 'string') return refuse(read);
+  const { names, options, isForPage } = read;
   const unknown = names.find((name) => !Object.hasOwn(BENCHMARKS, name));
-  if (unknown !== undefined) {
-    console.error(`No benchmark is called "${unknown}".\n\n${USAGE}`);
-    return 2;
-  }
+  if (unknown !== undefined) return refuse(`No benchmark is called "${unknown}".`);
   let status = 0;
   for (const [name, benchmark] of Object.entries(BENCHMARKS)) {
     if (names.length > 0 && !names.includes(name)) continue;
@@ -29,6 +28,21 @@ async function run(args: readonly string[]): Promise<number> {
     else if (isForPage) await writeToPage(name, text);
   }
   return status;
+}
+
+/** The arguments, or what is wrong with them. */
+function understood(args: readonly string[]): Arguments | string {
+  try {
+    return readArguments(args);
+  } catch (error) {
+    if (error instanceof TypeError) return error.message;
+    throw error;
+  }
+}
+
+function refuse(message: string): number {
+  console.error(`${message}\n\n${USAGE}`);
+  return 2;
 }
 
 process.exitCode = await run(process.argv.slice(2));

@@ -105,7 +105,12 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
   const bound = await proxy.listen(socket ? { path: socket } : { port, host }).catch(async (cause: unknown) => {
     await admin.stop();
     throw socket
-      ? new ListenError('proxy', { socket }, 'remove it if nobody listens there, or set listen.socket', cause)
+      ? new ListenError(
+          'proxy',
+          { socket },
+          'its folder must exist and be open for writing; remove a socket that nobody listens on, or set listen.socket',
+          cause,
+        )
       : new ListenError('proxy', { port, host }, 'set listen.port or PORT', cause);
   });
 

@@ -35,8 +35,11 @@ const LEAST_SCORING_GRACE_MS = 5000;
 /** What a collector that does not answer may take of the stop. */
 export const TELEMETRY_MS = 5000;
 
+/** What is left to do behind that: listeners and files are closed, last lines written. */
+const LAST_MS = 5000;
+
 /** The grace is for streams. The rest of the stop takes at most so long after it. */
-export const LONGEST_AFTER_GRACE_MS = READING_MS + LEAST_SCORING_GRACE_MS + TELEMETRY_MS;
+export const LONGEST_AFTER_GRACE_MS = READING_MS + LEAST_SCORING_GRACE_MS + TELEMETRY_MS + LAST_MS;
 
 /**
  * Stops the sidecar without losing anything: readiness fails first and the listener closes later, streams come to their
@@ -51,7 +54,7 @@ export async function shutDown(parts: ShutdownParts, { delayMs, graceMs }: Confi
   readiness.become('draining');
   proxy.startDraining();
   await farewell(parts, delayMs);
-  log.info({ graceMs: left() }, 'no connection is taken any more; open streams may end');
+  log.info({ graceMs: Math.round(left()) }, 'no connection is taken any more; open streams may end');
   await proxy.close({ graceMs: left() });
   const cut = observer.cut();
   if (cut > 0) log.warn({ requests: cut }, 'requests were still open at the end of the grace and were reset');

@@ -45,7 +45,7 @@ export const SETTINGS = {
   'listen.socket': {
     env: 'LISTEN_SOCKET',
     type: text('the absolute path of a socket, such as /run/sidecar.sock', /^\/[^\0\r\n]{1,100}$/),
-    help: 'Unix socket clients connect to, in place of a port.',
+    help: 'Unix socket clients connect to, in place of a port. Its folder must exist, and who may connect follows from the umask. One that a crash left behind must be removed before the next start.',
   },
   'listen.max_connections': {
     env: 'MAX_CONNECTIONS',
@@ -155,7 +155,7 @@ export const SETTINGS = {
     env: 'TAP_MAX_LOOP_DELAY',
     type: duration({ zero: true }),
     default: '20ms',
-    help: 'Delay of the event loop (99th percentile over a second, twice in a row) above which no new exchange is copied, so that streams come first. `0s` copies always.',
+    help: 'Delay of the event loop (99th percentile over a second, twice in a row) above which no new exchange is copied, so that streams come first. It is what comes on top of the timer it is measured by, some 10 ms, which `nodejs_eventloop_lag_*` include. `0s` copies always.',
   },
   'proxy.first_byte_timeout': {
     env: 'FIRST_BYTE_TIMEOUT',
@@ -190,7 +190,7 @@ export const SETTINGS = {
     env: 'HALF_CLOSE',
     type: oneOf('abort', 'answer'),
     default: 'abort',
-    help: "What a client means that ends its side of the connection after its request: `abort`, it has left, and the agent's run is cancelled at once; `answer`, it still reads (`nc` does so), and one that has left is noticed when something is sent to it.",
+    help: "What a client means that ends its side of the connection after its request: `abort`, it has left, and the agent's run is cancelled at once; `answer`, it still reads (`nc -N` does so), and one that has left is noticed when something is sent to it.",
   },
   'proxy.replay': {
     env: 'PROXY_REPLAY',
@@ -250,7 +250,7 @@ export const SETTINGS = {
     env: 'SHUTDOWN_GRACE',
     type: duration({ zero: true }),
     default: '30s',
-    help: 'Time from the signal to stop that open streams get to end; then they are reset. Conversations are judged in what is left of it, 5 seconds at least. The process has ended 20 seconds after it at the latest.',
+    help: 'Time from the signal to stop that open streams get to end; then they are reset. Conversations are judged in what is left of it, 5 seconds at least. The process has ended 25 seconds after it at the latest.',
   },
   'shutdown.open_conversations': {
     env: 'SHUTDOWN_OPEN_CONVERSATIONS',
@@ -282,7 +282,7 @@ export const AGENT_SETTINGS = {
     env: 'AGENT_URL',
     type: agentUrl,
     unset: 'required',
-    help: 'Address of the agent, or `unix:` and the path of its socket.',
+    help: 'Address of the agent, or `unix:` and the absolute path of its socket.',
   },
   match: {
     env: 'AGENT_MATCH',

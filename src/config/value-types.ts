@@ -107,7 +107,16 @@ function isPlainHttpUrl(value: string): boolean {
 }
 
 function isSocketUrl(value: string): boolean {
-  return /^unix:\/(?!\/)[^\s?#]+$/.test(value) && URL.canParse(value);
+  return /^unix:\/(?!\/)[^\s?#]+$/.test(value) && URL.canParse(value) && canBeDecoded(value);
+}
+
+function canBeDecoded(value: string): boolean {
+  try {
+    decodeURIComponent(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function quantity(

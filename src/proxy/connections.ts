@@ -10,7 +10,8 @@ export interface Connections {
   /**
    * A request is to be answered by `response`. Calls `answer` when its turn comes: at once, or when the one before it on its
    * connection is answered, so that no client has more than one request of a connection under way. Never, when an answer
-   * before it has said that it is the last (RFC 9112 §9.6): the connection closes behind that one.
+   * before it has said that it is the last (RFC 9112 §9.6): the connection closes behind that one. Nor when more wait
+   * than may: the connection is cut.
    */
   ask(request: IncomingMessage, response: ServerResponse, answer: () => void): void;
   /** Whether nothing that is known stands behind `response` on its connection, so that it may be the last answer. */
@@ -33,7 +34,11 @@ interface Connection {
   wasIdle: boolean;
 }
 
-export function createConnections(): Connections {
+/** Requests of one connection that may wait for their turn: far more than a client that means to read the answers sends. */
+const MAX_WAITING = 1000;
+
+/** @param onOverrun told when a connection is cut because too many of its requests wait. */
+export function createConnections(onOverrun: () => void): Connections {
   const connections = new Map<Socket, Connection>();
   let accepted = 0;
   let isCut = false;
@@ -52,7 +57,12 @@ export function createConnections(): Connections {
       const connection = connections.get(socket);
       if (!connection) return answer();
       const { latest: before } = connection;
-      if (before && isLast(before)) return void request.resume();
+      // What came in one read is parsed to its end, whatever became of the connection meanwhile.
+      if (socket.destroyed || (before && isLast(before))) return void request.resume();
+      if (connection.unanswered > MAX_WAITING) {
+        onOverrun();
+        return void socket.destroy();
+      }
       connection.latest = response;
       connection.unanswered += 1;
       const rest = () => {

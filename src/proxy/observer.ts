@@ -60,7 +60,8 @@ export interface Observation {
   readonly traceHeaders?: Readonly<Record<string, string>>;
   /**
    * Called at most once, when a JSON POST was received whole; in a turn of the event loop of its own, after the bytes went
-   * to the agent. `body` is what was copied of it: all, or the first bytes of one that is over a bound. The bytes are lent: they may be overwritten once the call returns.
+   * to the agent. `body` is what was copied of it: all, or the first bytes of one that is over a bound. The bytes are
+   * lent: they may be overwritten once the call returns.
    */
   requested?(body: Uint8Array): void;
   /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { systemClock } from '../lib/clock.ts';
 import { errorText, type ProxyErrorCode, sendError } from './errors.ts';
+import { endLingering } from './linger.ts';
 
 /** Why something was turned away before any agent was asked. */
 export const REFUSALS = [
@@ -13,11 +13,9 @@ export const REFUSALS = [
   'coding_unsupported',
   'version_unsupported',
   'connection_limit',
-] as const satisfies readonly (ProxyErrorCode | 'connection_limit')[];
+  'waiting_limit',
+] as const satisfies readonly (ProxyErrorCode | 'connection_limit' | 'waiting_limit')[];
 export type Refusal = (typeof REFUSALS)[number];
-
-/** How long a connection is still read from after its last answer: closed at once, it would be reset and the answer lost. */
-const LINGER_MS = 1_000;
 
 /** What a refusal tells its client. */
 export interface Fault {
@@ -53,7 +51,7 @@ export function refuseDoubtful(server: Server, onRefused: (refusal: Refusal) => 
     if (refused.has(connection)) return;
     refused.add(connection);
     onRefused(code);
-    const answer = () => sayAndLinger(connection, errorText(code, message));
+    const answer = () => say(connection, errorText(code, message));
     const pending = latestResponse.get(connection);
     if (!pending || pending.writableFinished) answer();
     // An answer that is still due comes first: what is written before it would be taken for it.
@@ -96,9 +94,7 @@ export function refuseDoubtful(server: Server, onRefused: (refusal: Refusal) => 
   };
 }
 
-function sayAndLinger(connection: Duplex, text: Buffer): void {
-  if (!connection.writable) return void connection.destroy();
-  const cancel = systemClock.schedule(LINGER_MS, () => connection.destroy());
-  connection.once('close', cancel);
-  connection.end(text);
+function say(connection: Duplex, text: Buffer): void {
+  if (connection.writable) endLingering(connection, text);
+  else connection.destroy();
 }

@@ -67,5 +67,5 @@ export function createRouter<Agent extends Routable>(agents: readonly Agent[]): 
 
 /** A `..` segment, however it is spelled, would let the agent resolve a path outside of what the prefix opened. */
 function climbs(path: string): boolean {
-  return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\;]|%2f|%5c)/i.test(path);
+  return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\;#]|%2f|%5c)/i.test(path);
 }

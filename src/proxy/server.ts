@@ -58,7 +58,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     onDefect: onFault,
   };
   const underWay = createBag<Forwarding>();
-  const connections = createConnections();
+  const connections = createConnections(() => onRefused('waiting_limit'));
   let draining = false;
 
   function handle(request: IncomingMessage, response: ServerResponse, upgrade?: ClientUpgrade): void {

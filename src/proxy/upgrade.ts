@@ -13,7 +13,7 @@ export interface ClientUpgrade {
   readonly firstBytes: Buffer;
 }
 
-/** A client waits for its answer before it sends (RFC 6455 §4.1); one that does not is read no further than this. */
+/** A client waits for its answer before it sends (RFC 6455 §4.1); one that sends more than this is cut. */
 const MAX_EARLY_BYTES = 64 * 1024;
 
 /**
@@ -26,7 +26,7 @@ export function readWhileWaiting({ socket, firstBytes }: ClientUpgrade): () => B
   const onData = (bytes: Buffer) => {
     early.push(bytes);
     bytesEarly += bytes.length;
-    if (bytesEarly >= MAX_EARLY_BYTES) socket.pause();
+    if (bytesEarly >= MAX_EARLY_BYTES) socket.destroy();
   };
   const onEnd = () => socket.destroy();
   socket.on('data', onData);

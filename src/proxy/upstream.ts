@@ -14,9 +14,6 @@ const POOLING = {
   timeout: IDLE_CONNECTION_MS,
 } as const;
 
-/** Each request has a connection of its own, which is not kept. */
-const SINGLE = { ...ASK_AFTER_SILENCE, maxFreeSockets: 0 } as const;
-
 export interface UpstreamRequest {
   readonly method: string;
   /** Request target: path and query. */
@@ -69,7 +66,10 @@ export function createUpstream({ name, url: agentUrl, match }: ProxyAgent, limit
   const url = parseAgentUrl(name, agentUrl);
   const secure = url.protocol === 'https:';
   const pool = secure ? new HttpsAgent(POOLING) : new AgentConnections(POOLING);
-  const single = secure ? new HttpsAgent(SINGLE) : new AgentConnections(SINGLE);
+  // Each of its requests has a connection of its own, which is not kept.
+  const single = secure ? new HttpsAgent(ASK_AFTER_SILENCE) : new AgentConnections(ASK_AFTER_SILENCE);
+  // As an option, 0 would be taken for the default.
+  single.maxFreeSockets = 0;
   const send = secure ? httpsRequest : httpRequest;
   const unix = url.protocol === 'unix:';
   const host = unix ? decodeURIComponent(url.pathname) : url.hostname.replace(/^\[(.*)\]$/, '$1');

@@ -58,8 +58,7 @@ export interface Store {
   stats(): StoreStats;
   /**
    * Closes all open threads, works on jobs, those of the closings included, until `graceMs` have passed, then aborts what
-   * is left. Every thread and job
-   * is accounted for through {@link StoreEvents} when it resolves. Idempotent.
+   * is left. Every thread and job is accounted for through {@link StoreEvents} when it resolves. Idempotent.
    */
   close(graceMs: number): Promise<void>;
 }

@@ -80,9 +80,10 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     batch: (exporter) => new BatchSpanProcessor({ exporter, ...limits }),
     onSpans,
   });
-  const toConsole = consoleExport(new ConsoleSpanExporter(), process.stdout, () =>
-    diag.warn('standard output is not read; spans for it are left out'),
-  );
+  const toConsole = consoleExport(new ConsoleSpanExporter(), process.stdout, (count) => {
+    onSpans('dropped', count);
+    diag.warn('standard output is not read; spans for it are left out');
+  });
   const spanProcessors = names.map((name) =>
     name === 'otlp' ? counted.processor : new SimpleSpanProcessor({ exporter: toConsole }),
   );

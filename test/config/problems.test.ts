@@ -244,6 +244,8 @@ describe('agents', () => {
     'unix:agent.sock',
     'unix://host/agent.sock',
     'unix:/run/agent.sock?a=1',
+    'unix:/run/%zz.sock',
+    'unix:/run/%ff.sock',
   ])('cannot have the URL %s', (url) => {
     expect(problems({ env: { AGENT_URL: url } })).toEqual([expect.stringContaining(`expected ${AGENT_URL_EXPECTED}`)]);
   });

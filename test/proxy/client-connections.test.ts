@@ -8,7 +8,7 @@ import { rawClient } from './support.ts';
 const SIZE = 64 * 1024 * 1024;
 
 async function start(answer: (response: ServerResponse) => void) {
-  const connections = createConnections();
+  const connections = createConnections(() => {});
   const answered = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
     connections.ask(request, response, () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Refusal } from '../../src/proxy/refusals.ts';
 import { watchSockets } from './socket-watch.ts';
 import {
   agentThat,
@@ -201,6 +202,17 @@ describe('connections to the agent', () => {
     expect((await sidecar.ended(1)).end).toMatchObject({ transport: 'complete', requestBytes: 3 });
   });
 
+  it('that replaced one are used for that request alone', async () => {
+    const { agent, connections } = await agentThatTires('reset');
+    const sidecar = await startProxy(agent.url);
+    await ask(sidecar.url, POST_JSON, 'one');
+    await ask(sidecar.url, POST_JSON, 'two');
+
+    // Hangs where it is kept.
+    await until(() => agent.sockets.size === 0);
+    expect(connections()).toBe(2);
+  });
+
   /** Answers the first request; does the work of the next for `workMs` and dies of it, once. Tells what it was asked. */
   async function agentThatDiesAtWork(workMs: number) {
     const asked: string[] = [];
@@ -343,6 +355,18 @@ describe('a connection of a client', () => {
 
     expect(client.received().match(/\/n\d+\./g)).toEqual(paths);
     expect(most).toBe(1);
+  });
+
+  it('that sends without end and without waiting is cut, and counted, before what waits grows large', async () => {
+    const refused: Refusal[] = [];
+    const agent = await httpAgent(() => {});
+    const sidecar = await startProxy(agent.url, { onRefused: (refusal) => refused.push(refusal) });
+    const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n'.repeat(3000));
+    await client.closed;
+
+    expect((await sidecar.ended(0)).end.transport).toBe('client_aborted');
+    expect(refused).toEqual(['waiting_limit']);
+    expect(sidecar.requests).toHaveLength(1);
   });
 
   it('that leaves with requests waiting for their turn ends the one under way, and the others never begin', async () => {

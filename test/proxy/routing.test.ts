@@ -48,6 +48,7 @@ describe('the mapping of paths', () => {
     '/travel/..%2fadmin',
     '/travel/..\\admin',
     '/bare/..',
+    '/travel/..#x',
   ])('does not let %s climb out of its prefix', (target) => {
     expect(ROUTER(target)).toBeNull();
   });

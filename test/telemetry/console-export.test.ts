@@ -7,7 +7,7 @@ describe('spans for standard output', () => {
     const exporter = new InMemorySpanExporter();
     const output = { writableLength: 0 };
     let leftOut = 0;
-    const bounded = consoleExport(exporter, output, () => (leftOut += 1));
+    const bounded = consoleExport(exporter, output, (count) => (leftOut += count));
     const printOne = () => new Promise((resolve) => bounded.export([{} as ReadableSpan], resolve));
 
     await printOne();
