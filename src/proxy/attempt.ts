@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage, InformationEvent } from 'node:http
 import type { Socket } from 'node:net';
 import { type Bypass, openBypass } from './bypass.ts';
 import { createDeadline } from './deadline.ts';
-import { codeOfUpstreamError, isReset, type ProxyErrorCode, UpstreamTimeout } from './errors.ts';
+import { codeOfUpstreamError, isReset, type ProxyErrorCode, UpstreamInvalid, UpstreamTimeout } from './errors.ts';
 import type { AgentUpgrade } from './upgrade.ts';
 import type { Upstream, UpstreamRequest } from './upstream.ts';
 
@@ -48,6 +48,9 @@ const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS
  */
 const STALE_WITHIN_MS = 100;
 
+/** Far more than anyone sends. They are passed on whether or not the client reads, so their number is their bound. */
+const MAX_INTERIM_RESPONSES = 1000;
+
 /** Asks the agent once. The returned request is yet to be written. */
 export function openAttempt(
   agent: Upstream,
@@ -85,8 +88,15 @@ export function openAttempt(
       events.committed();
     });
   });
-  request.on('information', events.interim);
+  let interimResponses = 0;
+  request.on('information', (information) => {
+    interimResponses += 1;
+    if (interimResponses > MAX_INTERIM_RESPONSES) request.destroy(new UpstreamInvalid('too many interim responses'));
+    else events.interim(information);
+  });
   request.on('response', (head) => {
+    // Given up in the same read.
+    if (request.destroyed) return;
     settled = true;
     events.answered(head, bypass);
   });

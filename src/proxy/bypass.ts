@@ -62,12 +62,18 @@ export function openBypass(request: ClientRequest, socket: Socket, client: Socke
   }
 
   function onBytes(bytes: Buffer): void {
-    if (events) pass(begun ? Buffer.concat([begun, bytes]) : bytes, events);
-    else readHead(bytes);
+    // One head after the other, for an agent may send any number of interim ones at once.
+    for (let rest: Buffer | undefined = bytes; rest;) {
+      if (events) return pass(begun ? Buffer.concat([begun, rest]) : rest, events);
+      rest = readHead(rest);
+    }
   }
 
-  /** Lets the parser read one head, interim or final. One that does not end in the read it began in leaves no choice. */
-  function readHead(bytes: Buffer): void {
+  /**
+   * Lets the parser read one head, interim or final. One that does not end in the read it began in leaves no choice. Returns
+   * what came behind it, unless that is not for here.
+   */
+  function readHead(bytes: Buffer): Buffer | undefined {
     const endAt = bytes.indexOf(HEAD_END);
     const bodyAt = endAt === -1 ? bytes.length : endAt + HEAD_END.length;
     let isFinal = endAt === -1;
@@ -80,16 +86,19 @@ export function openBypass(request: ClientRequest, socket: Socket, client: Socke
     parse!.call(socket, bytes.subarray(0, bodyAt));
     request.off('response', onResponse);
     mayTake = false;
-    if (socket.destroyed) return;
-    if (events || !isFinal) stepIn();
-    if (bodyAt < bytes.length) readOn(bytes.subarray(bodyAt));
+    if (socket.destroyed) return undefined;
+    const rest = bodyAt < bytes.length ? bytes.subarray(bodyAt) : undefined;
+    if (events || !isFinal) {
+      stepIn();
+      return rest;
+    }
+    if (rest) parseOn(rest);
+    return undefined;
   }
 
-  /** Goes on with what came behind a head in one read. */
-  function readOn(bytes: Buffer): void {
-    const current = readersOf(socket);
-    if (current.includes(onBytes)) onBytes(bytes);
-    else if (current.includes(parse!)) parse!.call(socket, bytes);
+  /** Gives the parser what came behind a head in one read. */
+  function parseOn(bytes: Buffer): void {
+    if (readersOf(socket).includes(parse!)) parse!.call(socket, bytes);
     // The parser is done with a response that has no body: these bytes belong to nothing, and nothing may follow them.
     else socket.destroy();
   }

@@ -42,12 +42,17 @@ export function isReset(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
 
+/** The agent answers in a way that is HTTP, and cannot be meant. */
+export class UpstreamInvalid extends Error {
+  override readonly name = 'UpstreamInvalid';
+}
+
 /**
  * What a failed request to the agent is called. `connected`: the connection to the agent had been made.
  */
 export function codeOfUpstreamError(error: NodeJS.ErrnoException, connected: boolean): ProxyErrorCode {
   if (error instanceof UpstreamTimeout) return 'upstream_timeout';
-  if (error.code?.startsWith('HPE_')) return 'upstream_invalid';
+  if (error instanceof UpstreamInvalid || error.code?.startsWith('HPE_')) return 'upstream_invalid';
   return connected ? 'upstream_reset' : 'upstream_unreachable';
 }
 

@@ -10,6 +10,7 @@ import { sendError } from './errors.ts';
 import { openRecord } from './exchange-record.ts';
 import { forward, type Forwarding } from './forward.ts';
 import { createHttpServer, MAX_HEADER_BYTES } from './http-server.ts';
+import { endLingering } from './linger.ts';
 import type { ProxyOptions } from './options.ts';
 import { refuseDoubtful } from './refusals.ts';
 import { faultOf } from './request-fault.ts';
@@ -92,9 +93,9 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     try {
       response.assignSocket(request.socket);
     } catch {
-      // Sent behind a request that still waits for its answer: what follows on this connection could not be told apart.
-      socket.destroy();
-      return;
+      // Sent behind a request that still waits for its answer, which comes first: what follows could not be told apart.
+      socket.on('end', destroy).resume();
+      return connections.ask(request, response, () => endLingering(socket));
     }
     if (!isUpgrade(request)) {
       response.detachSocket(request.socket);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { endLingering } from './linger.ts';
 import { headText, responseHeaders, upgradeHeaders } from './headers.ts';
 
 /** A client that asked to leave HTTP on its connection. */
@@ -76,6 +77,8 @@ export function joinUpgraded(client: ClientUpgrade, earlyBytes: Buffer, agent: A
   agent.socket.write(earlyBytes);
   pump(client.socket, agent.socket);
   pump(agent.socket, client.socket);
+  // It has left, or is about to; an agent that does not care is not waited for.
+  client.socket.once('end', () => endLingering(agent.socket));
 }
 
 function pump(from: Duplex, to: Duplex): void {

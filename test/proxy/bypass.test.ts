@@ -130,3 +130,29 @@ it.runIf(PASS_THROUGH)('what has come of a chunk passes before the rest of it ha
   rest.resolve();
   await client.until('lo wor');
 });
+
+describe('any number of heads in one read', () => {
+  const ANSWER = `${HEAD}3\r\none\r\n0\r\n\r\n`;
+
+  it('is read, as long as they can be meant', async () => {
+    for (const interim of ['\r\n'.repeat(20_000), 'HTTP/1.1 102 P\r\n\r\n'.repeat(900)]) {
+      const agent = await agentThat((socket) => socket.write(interim + ANSWER));
+      const sidecar = await startProxy(agent.url);
+      expect((await ask(sidecar.url)).body.toString()).toBe('one');
+    }
+  });
+
+  it.each([2_000, 100_000])('of interim responses is a 502 past a bound (%i), and hurts nobody else', async (count) => {
+    let isFirst = true;
+    const agent = await agentThat((socket) => {
+      socket.write((isFirst ? 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(count) : '') + ANSWER);
+      isFirst = false;
+    });
+    const sidecar = await startProxy(agent.url);
+    const answer = await ask(sidecar.url);
+
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.body.toString()).error.code).toBe('upstream_invalid');
+    expect((await ask(sidecar.url)).body.toString()).toBe('one');
+  });
+});

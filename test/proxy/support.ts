@@ -6,7 +6,14 @@ import {
   type RequestOptions,
   type ServerResponse,
 } from 'node:http';
-import { connect, createServer as createNetServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import {
+  connect,
+  createServer as createNetServer,
+  type AddressInfo,
+  type Server,
+  type ServerOpts,
+  type Socket,
+} from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -43,9 +50,9 @@ export async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 /** An agent that writes whatever bytes it likes. */
-export async function rawAgent(onConnection: (socket: Socket) => void): Promise<FakeAgent> {
+export async function rawAgent(onConnection: (socket: Socket) => void, options: ServerOpts = {}): Promise<FakeAgent> {
   return serve(
-    createNetServer((socket) => {
+    createNetServer(options, (socket) => {
       socket.on('error', () => {});
       onConnection(socket);
     }),

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readAsOrdinary } from '../../src/proxy/upgrade.ts';
 import { agentThat, bodyOf, closedPort, httpAgent, rawAgent, rawClient, startProxy } from './support.ts';
+import { until } from './turns.ts';
 
 const HANDSHAKE =
   'GET /chat?x=1 HTTP/1.1\r\nHost: c\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n\r\n';
@@ -188,17 +189,50 @@ describe('a WebSocket handshake', () => {
     expect(client.received()).toContain('upstream_unreachable');
   });
 
-  it('behind a request that is still waiting for its answer ends the connection, and nothing else', async () => {
-    const asked = Promise.withResolvers<void>();
-    const agent = await agentThat(() => asked.resolve());
+  it('behind a request that is still waiting for its answer ends the connection behind that answer', async () => {
+    const asked: Socket[] = [];
+    const agent = await agentThat((socket) => asked.push(socket));
     const sidecar = await startProxy(agent.url);
-    const client = rawClient(sidecar.port, 'GET /slow HTTP/1.1\r\nHost: c\r\n\r\n');
-    await asked.promise;
-    client.socket.write(HANDSHAKE);
-    await client.closed;
+    const client = rawClient(sidecar.port, `GET /slow HTTP/1.1\r\nHost: c\r\n\r\n${HANDSHAKE}`);
+    await until(() => asked.length > 0);
+    await turn();
+    asked[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nslow');
+
+    expect(await client.closed).toBe('end');
+    expect(client.received()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nslow$/);
+    expect(sidecar.requests.map(({ path }) => path)).toEqual(['/slow']);
+  });
+
+  it('behind a request that is still waiting for its answer does not keep its client from leaving', async () => {
+    const agent = await agentThat(() => {});
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, `GET /slow HTTP/1.1\r\nHost: c\r\n\r\n${HANDSHAKE}`);
+    await until(() => agent.sockets.size > 0);
+    client.socket.destroy();
 
     expect((await sidecar.ended()).end.transport).toBe('client_aborted');
     expect(sidecar.endings()).toBe(1);
+  });
+
+  it('ends when its client has left, though the agent does not care', async () => {
+    const agent = await rawAgent(
+      (socket) => {
+        socket.once('data', () => socket.write(SWITCH));
+      },
+      { allowHalfOpen: true },
+    );
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(sidecar.port, HANDSHAKE);
+    await client.until('101 Switching');
+    const [agentSide] = agent.sockets;
+    client.socket.end();
+    await once(agentSide!, 'end');
+    vi.advanceTimersByTime(5_000);
+
+    await client.closed;
+    expect((await sidecar.ended()).end).toMatchObject({ status: 101 });
   });
 
   it('is cut when the sidecar stops', async () => {
