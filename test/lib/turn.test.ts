@@ -43,3 +43,17 @@ it('begins anew in each turn', async () => {
 
   expect(giveWay()).toBeUndefined();
 });
+
+it('takes no more of a turn than other work took since', async () => {
+  clock.mockReturnValue(4000);
+  void giveWay();
+  clock.mockReturnValue(4001);
+  await giveWay();
+  clock.mockReturnValue(4001.2);
+  expect(giveWay()).toBeUndefined();
+  clock.mockReturnValue(4001.39);
+  expect(giveWay()).toBeUndefined();
+  clock.mockReturnValue(4001.41);
+
+  expect(giveWay()).toBeInstanceOf(Promise);
+});
