@@ -2,10 +2,10 @@ import type { Admission } from '../lib/admission.ts';
 import { JudgeError, type JudgeErrorType } from './judge.ts';
 
 /**
- * Spares an endpoint that refuses everybody, for a wrong key or an unknown model, the questions that it would refuse as
- * well (evaluation.md section 4). Open, it fails questions at once with the failure that opened it; after the cool-down
- * one question is let through, the others wait for what becomes of it, and that decides. Whoever hands out work asks
- * `admission` first, so that nothing is used up on an open circuit.
+ * Spares an endpoint that refuses everybody, for a wrong key or an unknown model, or sends anybody more than an answer, the
+ * questions that would fare likewise (evaluation.md section 4). Open, it fails questions at once with the failure that
+ * opened it; after the cool-down one question is let through, the others wait for what becomes of it, and that decides.
+ * Whoever hands out work asks `admission` first, so that nothing is used up on an open circuit.
  */
 export interface Circuit {
   /**

@@ -19,14 +19,16 @@ export type FailedRequest =
   /** The deadline passed. */
   | { readonly kind: 'timeout' }
   /** A success that is no chat completion. */
-  | { readonly kind: 'unreadable' };
+  | { readonly kind: 'unreadable' }
+  /** A success with more than any judge has to say. */
+  | { readonly kind: 'too_large' };
 
 /** What a failed request is counted as, and what to do next. */
 export interface Failure {
   readonly type: JudgeErrorType;
   /**
-   * `retry`: the same again, after a while. `step_down`: again in the next format. `pause`: the endpoint refuses
-   * everybody, so others need not ask. `fail`: this question only.
+   * `retry`: the same again, after a while. `step_down`: again in the next format. `pause`: the endpoint has an
+   * answer for nobody, so others need not ask. `fail`: this question only.
    */
   readonly next: 'retry' | 'step_down' | 'pause' | 'fail';
   /** What happened and what to do about it, with no word of the endpoint's own beside an identifier. */
@@ -83,6 +85,14 @@ export function classify(failed: FailedRequest, asked: Asked): Failure {
         type: 'malformed',
         next: 'fail',
         message: `the judge endpoint answered with something other than a chat completion; check judge.base_url${versionHint(asked)}`,
+      };
+    case 'too_large':
+      // Nor is it this conversation's doing, as a status 400 may be: no model says a mebibyte before its limit of output
+      // or the deadline ends it, whatever it was given to read. So whoever asks next would only be sent as much again.
+      return {
+        type: 'malformed',
+        next: 'pause',
+        message: `the judge endpoint sent more than any judge has to say; check judge.base_url${versionHint(asked)}`,
       };
   }
 }

@@ -1,6 +1,7 @@
 import type { OpenAI } from 'openai';
 import { errorCode } from '../lib/error-code.ts';
 import { isJsonObject } from '../lib/json.ts';
+import { AnswerTooLarge, boundedFetch } from './bounded-fetch.ts';
 import { readCompletion, type Completion } from './completion.ts';
 import type { FailedRequest } from './failure.ts';
 import { readRetryAfterMs } from './retry.ts';
@@ -16,12 +17,6 @@ export interface ChatOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
-
-/**
- * More than any judge has to say, and little enough that an endpoint whose answers have no end does not take the time of
- * the streams: 4 MiB of each were felt.
- */
-const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Node's fetch waits five minutes for a head or the next piece of a body, however long the deadline. */
 const SILENCE_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
@@ -46,7 +41,8 @@ export function openChat(options: ChatOptions): Chat {
       signal.throwIfAborted();
       if (deadline.signal.aborted) return { kind: 'timeout' };
       if (error instanceof APIError && error.status !== undefined) return readStatus(error, options.now());
-      if (error instanceof SyntaxError || error instanceof BodyTooLarge) return { kind: 'unreadable' };
+      if (error instanceof SyntaxError) return { kind: 'unreadable' };
+      if (chainOf(error).some((link) => link instanceof AnswerTooLarge)) return { kind: 'too_large' };
       const code = systemCode(error);
       return code !== undefined && SILENCE_CODES.has(code)
         ? { kind: 'timeout' }
@@ -88,25 +84,6 @@ async function loadClient({ baseUrl, apiKey, timeoutMs }: ChatOptions) {
   return { client, APIError };
 }
 
-class BodyTooLarge extends Error {
-  override readonly name = 'BodyTooLarge';
-}
-
-const boundedFetch: typeof fetch = async (input, init) => {
-  // A conversation goes to the endpoint that was configured and to no other that it may name.
-  const response = await fetch(input, { ...init, redirect: 'manual' });
-  if (response.body === null) return response;
-  let bytes = 0;
-  const bound = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes > MAX_BODY_BYTES) throw new BodyTooLarge(`a judge's answer of more than ${MAX_BODY_BYTES} bytes`);
-      controller.enqueue(chunk);
-    },
-  });
-  return new Response(response.body.pipeThrough(bound), response);
-};
-
 function readStatus(error: InstanceType<typeof OpenAI.APIError>, nowMs: number): FailedRequest {
   const retryAfterMs = error.headers === undefined ? undefined : readRetryAfterMs(error.headers, nowMs);
   return {
@@ -130,13 +107,20 @@ function readErrorInBody(body: unknown): FailedRequest | undefined {
 
 /** The code that the operating system or the HTTP client gave the failure, somewhere in its chain of causes. */
 function systemCode(error: unknown): string | undefined {
+  return chainOf(error)
+    .map((link) => identifier(errorCode(link)))
+    .find((code) => code !== undefined);
+}
+
+/** An error, its cause, and so on: what a request failed with reaches us wrapped. */
+function chainOf(error: unknown): readonly Error[] {
+  const chain: Error[] = [];
   let link = error;
-  for (let depth = 0; depth < 5 && link instanceof Error; depth += 1) {
-    const code = identifier(errorCode(link));
-    if (code !== undefined) return code;
+  while (chain.length < 5 && link instanceof Error) {
+    chain.push(link);
     link = link.cause;
   }
-  return undefined;
+  return chain;
 }
 
 /** A name that can be shown. Keys and sentences are not: they hold dashes or blanks. */

@@ -80,6 +80,13 @@ export function batchLimits(env: Environment, onProblem: OnProblem): BatchLimits
   };
 }
 
+/** Files with which a connection to the collector is secured: whom it trusts, and who it says to be. */
+export function certificateFiles(env: Environment): Readonly<Record<'ca' | 'cert' | 'key', string | undefined>> {
+  const file = (name: string) =>
+    valueOf(env, `OTEL_EXPORTER_OTLP_TRACES_${name}`) ?? valueOf(env, `OTEL_EXPORTER_OTLP_${name}`);
+  return { ca: file('CERTIFICATE'), cert: file('CLIENT_CERTIFICATE'), key: file('CLIENT_KEY') };
+}
+
 /** Whether a limit on the length of attribute values was set; the SDK reads the value itself. */
 export function limitsAttributeLength(env: Environment): boolean {
   const names = ['OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT', 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'];

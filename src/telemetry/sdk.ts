@@ -14,6 +14,7 @@ import {
   SimpleSpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
+import { openCollectorConnections } from './collector-connections.ts';
 import { consoleExport } from './console-export.ts';
 import { countedExport, type SpanOutcome } from './counted-export.ts';
 import { diagLog } from './diag-log.ts';
@@ -51,6 +52,9 @@ export interface Telemetry extends AsyncDisposable {
   shutdown(): Promise<void>;
 }
 
+/** A collector has next to nothing to say: that it took the spans, or how many it did not and why. */
+const ANSWER_BYTES_LIMIT = 64 * 1024;
+
 /** The SDK has no limit of its own: one long value would be exported whole. */
 const ATTRIBUTE_LENGTH_LIMIT = 8192;
 
@@ -75,7 +79,14 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
 
   const limits = batchLimits(env, onProblem);
   const counted = countedExport({
-    exporter: new OTLPTraceExporter(),
+    exporter: new OTLPTraceExporter({
+      // Later than this nobody waits for a batch.
+      httpAgentOptions: (protocol) =>
+        openCollectorConnections(protocol, env, {
+          maxBytes: ANSWER_BYTES_LIMIT,
+          timeoutMs: limits.exportTimeoutMillis,
+        }),
+    }),
     capacity: limits.maxQueueSize,
     batch: (exporter) => new BatchSpanProcessor({ exporter, ...limits }),
     onSpans,

@@ -1,37 +1,8 @@
 import { trace } from '@opentelemetry/api';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createLog } from '../../src/telemetry/log.ts';
-import { startTelemetry, type Telemetry, type TelemetryOptions } from '../../src/telemetry/sdk.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { endSpans, start } from './started.ts';
 import { flushSpans } from './traced.ts';
-
-type Counts = Record<'exported' | 'failed' | 'dropped', number>;
-
-interface Started {
-  readonly telemetry: Telemetry;
-  readonly counts: Counts;
-  readonly log: readonly string[];
-}
-
-function start(environment: Record<string, string>, options: Partial<TelemetryOptions> = {}): Started {
-  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  const counts: Counts = { exported: 0, failed: 0, dropped: 0 };
-  const log: string[] = [];
-  const telemetry = startTelemetry({
-    serviceVersion: '1.2.3',
-    log: createLog({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
-    onSpans: (outcome, count) => {
-      counts[outcome] += count;
-    },
-    ...options,
-  });
-  return { telemetry, counts, log };
-}
-
-function endSpans(count: number): void {
-  const tracer = trace.getTracer('test');
-  for (let index = 0; index < count; index++) tracer.startSpan(`span ${index}`).end();
-}
 
 afterEach(() => vi.unstubAllEnvs());
 
