@@ -1,5 +1,7 @@
-import { Agent, type ClientRequestArgs } from 'node:http';
+import { Agent as HttpAgent, type ClientRequestArgs } from 'node:http';
+import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
 import { type OnReadOpts, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { isReset } from './errors.ts';
 
 /** As much as Node reads at once. */
@@ -22,35 +24,41 @@ export const ASK_AFTER_SILENCE = { keepAlive: true, keepAliveInitialDelay: 60_00
 
 type Written = (error?: Error | null) => void;
 
+/* oxlint-disable no-underscore-dangle -- what a stream implements is called so by Node */
+
 /**
- * A connection to an agent that a failed write does not end before what came was read. An agent that refuses an upload and
- * closes resets whoever goes on sending; its refusal, sent before that, may still wait to be read.
+ * Keeps a failed write from ending a connection before what came was read. An agent that refuses an upload and closes resets
+ * whoever goes on sending; its refusal, sent before that, may still wait to be read.
  */
-class AgentSocket extends Socket {
-  /* oxlint-disable no-underscore-dangle -- what a stream implements is called so by Node */
-  override _write(chunk: unknown, encoding: BufferEncoding, written: Written): void {
-    super._write(chunk, encoding, this.#onceRead(written));
-  }
-
-  override _writev(chunks: { chunk: unknown; encoding: BufferEncoding }[], written: Written): void {
-    super._writev?.(chunks, this.#onceRead(written));
-  }
-
-  /* oxlint-enable no-underscore-dangle */
-
+function readBeforeFailing<Connection extends Duplex>(socket: Connection): Connection {
   /** Holds a reset back until reading has come to its end, unless that ends in an error of its own. */
-  #onceRead(written: Written): Written {
-    return (error) => {
-      if (error && isReset(error) && !this.readableEnded) this.once('end', () => written(error));
+  const onceRead =
+    (written: Written): Written =>
+    (error) => {
+      if (error && isReset(error) && !socket.readableEnded) socket.once('end', () => written(error));
       else written(error);
     };
+  const write = socket._write.bind(socket);
+  const writev = socket._writev?.bind(socket);
+  socket._write = (chunk, encoding, written) => write(chunk, encoding, onceRead(written));
+  if (writev) socket._writev = (chunks, written) => writev(chunks, onceRead(written));
+  return socket;
+}
+
+/* oxlint-enable no-underscore-dangle */
+
+/** A pool of connections to an agent: TCP, or the unix socket that a request names. */
+export class AgentConnections extends HttpAgent {
+  override createConnection({ socketPath, host, port }: ClientRequestArgs): Socket {
+    const socket = readBeforeFailing(new Socket({ onread: compactReads, noDelay: true, ...ASK_AFTER_SILENCE }));
+    return socketPath ? socket.connect(socketPath) : socket.connect({ host: host ?? undefined, port: Number(port) });
   }
 }
 
-/** A pool of such connections: TCP, or the unix socket that a request names. */
-export class AgentConnections extends Agent {
-  override createConnection({ socketPath, host, port }: ClientRequestArgs): Socket {
-    const socket = new AgentSocket({ onread: compactReads, noDelay: true, ...ASK_AFTER_SILENCE });
-    return socketPath ? socket.connect(socketPath) : socket.connect({ host: host ?? undefined, port: Number(port) });
+/** The same by TLS. */
+export class SecureAgentConnections extends HttpsAgent {
+  override createConnection(options: RequestOptions): Duplex | null | undefined {
+    const socket = super.createConnection(options);
+    return socket && readBeforeFailing(socket);
   }
 }

@@ -32,6 +32,8 @@ export interface AttemptEvents {
   readonly switched?: (upgrade: AgentUpgrade) => void;
   /** Told at most once, and instead of an answer. */
   readonly failed: (failure: Failure) => void;
+  /** The sidecar itself failed over what the agent sent. Its connection ends by that, which is told as well. */
+  readonly defect: (defect: unknown) => void;
   /** The connection broke behind the head of the answer. */
   readonly broken: () => void;
 }
@@ -73,7 +75,7 @@ export function openAttempt(
   });
 
   request.on('socket', (socket) => {
-    if (passTo) bypass = openBypass(request, socket, passTo);
+    if (passTo) bypass = openBypass(request, socket, passTo, events.defect);
     bytesReadBefore = socket.bytesRead;
     connected = request.reusedSocket;
     if (connected) {

@@ -40,8 +40,14 @@ const PLAINLY_CHUNKED = /\r\ntransfer-encoding: *chunked *\r\n/i;
  * and the parser reads everything.
  *
  * @param client where the chunks go in the end.
+ * @param onDefect told when this, or whoever is given the chunks, threw. The agent's connection is destroyed then.
  */
-export function openBypass(request: ClientRequest, socket: Socket, client: Socket): Bypass {
+export function openBypass(
+  request: ClientRequest,
+  socket: Socket,
+  client: Socket,
+  onDefect: (defect: unknown) => void,
+): Bypass {
   const readers = readersOf(socket);
   const [parse] = readers;
   if (!parse || readers.length > 1) return NO_BYPASS;
@@ -61,7 +67,17 @@ export function openBypass(request: ClientRequest, socket: Socket, client: Socke
     socket.off('data', onBytes);
   }
 
+  /** Thrown on into the socket, a defect of one stream would end the process and all the others with it. */
   function onBytes(bytes: Buffer): void {
+    try {
+      read(bytes);
+    } catch (defect) {
+      onDefect(defect);
+      socket.destroy();
+    }
+  }
+
+  function read(bytes: Buffer): void {
     // One head after the other, for an agent may send any number of interim ones at once.
     for (let rest: Buffer | undefined = bytes; rest;) {
       if (events) return pass(begun ? Buffer.concat([begun, rest]) : rest, events);

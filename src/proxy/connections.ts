@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** The clients' connections, and how far each is with its requests. */
 export interface Connections {
@@ -14,8 +15,8 @@ export interface Connections {
    * than may: the connection is cut.
    */
   ask(request: IncomingMessage, response: ServerResponse, answer: () => void): void;
-  /** Whether nothing that is known stands behind `response` on its connection, so that it may be the last answer. */
-  isLatest(request: IncomingMessage, response: ServerResponse): boolean;
+  /** To the last request that was read from a connection and is answered: answers go out in the order of the requests. */
+  latestResponse(socket: Duplex): ServerResponse | undefined;
   /**
    * Closes the connections that are idle, and were so when this was called before: whatever was asked is answered to the
    * last byte, and nothing has come since. (The like of http.Server destroys an answer whose end still waits for its
@@ -27,6 +28,7 @@ export interface Connections {
 }
 
 interface Connection {
+  readonly socket: Socket;
   unanswered: number;
   latest: ServerResponse | undefined;
   /** Bytes that had come when nothing was left to answer: more of them are the beginning of a request. */
@@ -39,7 +41,7 @@ const MAX_WAITING = 1000;
 
 /** @param onOverrun told when a connection is cut because too many of its requests wait. */
 export function createConnections(onOverrun: () => void): Connections {
-  const connections = new Map<Socket, Connection>();
+  const connections = new Map<Duplex, Connection>();
   let accepted = 0;
   let isCut = false;
 
@@ -49,7 +51,7 @@ export function createConnections(onOverrun: () => void): Connections {
       if (isCut) socket.destroy();
       if (connections.has(socket)) return;
       accepted += 1;
-      connections.set(socket, { unanswered: 0, latest: undefined, bytesAtRest: 0, wasIdle: false });
+      connections.set(socket, { socket, unanswered: 0, latest: undefined, bytesAtRest: 0, wasIdle: false });
       socket.once('close', () => connections.delete(socket));
     },
     ask(request, response, answer) {
@@ -80,9 +82,10 @@ export function createConnections(onOverrun: () => void): Connections {
         else answer();
       });
     },
-    isLatest: ({ socket }, response) => (connections.get(socket)?.latest ?? response) === response,
+    latestResponse: (socket) => connections.get(socket)?.latest,
     closeIdle() {
-      for (const [socket, connection] of connections) {
+      for (const connection of connections.values()) {
+        const { socket } = connection;
         const isIdle = connection.unanswered === 0 && socket.bytesRead === connection.bytesAtRest;
         if (isIdle && connection.wasIdle) socket.destroy();
         connection.wasIdle = isIdle;

@@ -12,21 +12,6 @@ export interface CopiedBodies {
   readonly truncated: boolean;
 }
 
-/** The tap of one exchange behind a guard: no method throws, and a tap that threw once is not used again. */
-export interface ExchangeCopy {
-  request(chunk: Uint8Array): void;
-  /** `at`: arrival, epoch milliseconds. */
-  response(chunk: Uint8Array, at: number): void;
-  isOpen(): boolean;
-  /** The request as far as it was copied: all, or the first bytes of one that is over a bound. */
-  requestBeginning(): Uint8Array | undefined;
-  bodies(): CopiedBodies | undefined;
-  /** Reports what was left out, since the copy is wanted or would have been. Call it once. */
-  countOmissions(): void;
-  /** Gives the memory back. The copy is closed then. */
-  release(): void;
-}
-
 export interface ExchangeCopyOptions {
   /** Opens a tap for this exchange, or decides against it. */
   readonly openTap: () => Tap | undefined;
@@ -34,70 +19,98 @@ export interface ExchangeCopyOptions {
   readonly onTapDropped: (bytes: number) => void;
   /** An exchange was not copied because the process runs late. */
   readonly onTapShed: () => void;
-  /** Told what was thrown; does not throw. */
-  readonly report: (fault: unknown) => void;
 }
 
-export function openCopy({ openTap, onTapDropped, onTapShed, report }: ExchangeCopyOptions): ExchangeCopy {
-  let tap: Tap | undefined;
-  try {
-    tap = openTap();
-  } catch (fault) {
-    report(fault);
-  }
+/** The tap of one exchange behind a guard: no method throws, and a tap that threw once is not used again. */
+export class ExchangeCopy {
+  readonly #options: ExchangeCopyOptions;
+  readonly #report: (fault: unknown) => void;
+  #tap: Tap | undefined;
 
-  /** Does something with the tap while there is one. */
-  function use<Value>(work: (open: Tap) => Value): Value | undefined {
-    if (!tap) return undefined;
+  /** @param report told what was thrown; does not throw. */
+  constructor(options: ExchangeCopyOptions, report: (fault: unknown) => void) {
+    this.#options = options;
+    this.#report = report;
     try {
-      return work(tap);
+      this.#tap = options.openTap();
     } catch (fault) {
       report(fault);
-      release();
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#tap !== undefined;
+  }
+
+  request(chunk: Uint8Array): void {
+    try {
+      this.#tap?.request(chunk);
+    } catch (fault) {
+      this.#giveUp(fault);
+    }
+  }
+
+  /** `at`: arrival, epoch milliseconds. */
+  response(chunk: Uint8Array, at: number): void {
+    try {
+      this.#tap?.response(chunk, at);
+    } catch (fault) {
+      this.#giveUp(fault);
+    }
+  }
+
+  /** The request as far as it was copied: all, or the first bytes of one that is over a bound. */
+  requestBeginning(): Uint8Array | undefined {
+    try {
+      return this.#tap?.requestBody() ?? this.#tap?.requestHead();
+    } catch (fault) {
+      this.#giveUp(fault);
       return undefined;
     }
   }
 
-  function release(): void {
-    const open = tap;
-    tap = undefined;
+  bodies(): CopiedBodies | undefined {
+    const tap = this.#tap;
+    if (!tap) return undefined;
     try {
-      open?.release();
+      return {
+        requestBody: tap.requestBody(),
+        requestHead: tap.requestHead(),
+        responseBody: tap.responseBody(),
+        arrivals: tap.arrivals(),
+        truncated: tap.droppedBytes() > 0,
+      };
     } catch (fault) {
-      report(fault);
+      this.#giveUp(fault);
+      return undefined;
     }
   }
 
-  return {
-    request: (chunk) => use((open) => open.request(chunk)),
-    // Spelled out, since it is done for every chunk.
-    response(chunk, at) {
-      try {
-        tap?.response(chunk, at);
-      } catch (fault) {
-        report(fault);
-        release();
-      }
-    },
-    isOpen: () => tap !== undefined,
-    requestBeginning: () => use((open) => open.requestBody() ?? open.requestHead()),
-    bodies: () =>
-      use((open) => ({
-        requestBody: open.requestBody(),
-        requestHead: open.requestHead(),
-        responseBody: open.responseBody(),
-        arrivals: open.arrivals(),
-        truncated: open.droppedBytes() > 0,
-      })),
-    countOmissions() {
-      try {
-        const droppedBytes = tap?.droppedBytes() ?? 0;
-        if (droppedBytes > 0) onTapDropped(droppedBytes);
-        if (tap?.isShed) onTapShed();
-      } catch (fault) {
-        report(fault);
-      }
-    },
-    release,
-  };
+  /** Reports what was left out, since the copy is wanted or would have been. Call it once. */
+  countOmissions(): void {
+    const { onTapDropped, onTapShed } = this.#options;
+    try {
+      const droppedBytes = this.#tap?.droppedBytes() ?? 0;
+      if (droppedBytes > 0) onTapDropped(droppedBytes);
+      if (this.#tap?.isShed) onTapShed();
+    } catch (fault) {
+      this.#report(fault);
+    }
+  }
+
+  /** Gives the memory back. The copy is closed then. */
+  release(): void {
+    const tap = this.#tap;
+    this.#tap = undefined;
+    try {
+      tap?.release();
+    } catch (fault) {
+      this.#report(fault);
+    }
+  }
+
+  #giveUp(fault: unknown): void {
+    this.#report(fault);
+    this.release();
+  }
 }

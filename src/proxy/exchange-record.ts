@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue, type IncomingMessage } from 'n
 import type { Capture, TransportEnd } from '../agui/capture.ts';
 import { AG_UI_STREAM_TYPES, mediaType } from '../lib/media-type.ts';
 import type { ProxyErrorCode } from './errors.ts';
-import { openCopy, type CopiedBodies, type ExchangeCopyOptions } from './exchange-copy.ts';
+import { type CopiedBodies, ExchangeCopy, type ExchangeCopyOptions } from './exchange-copy.ts';
 import { clientAddress } from './headers.ts';
 import type { Observation, Observe, RequestEnd } from './observer.ts';
 import type { Route } from './route.ts';
@@ -31,22 +31,23 @@ export interface ExchangeRecord {
   readonly closed: (status: number | undefined, whole: boolean) => void;
 }
 
-export interface RecordOptions extends Omit<ExchangeCopyOptions, 'report'> {
+export interface RecordOptions extends ExchangeCopyOptions {
   readonly observe: Observe;
   readonly tenantHeader?: string;
   readonly now: () => number;
   readonly onFault: (fault: unknown) => void;
-  /** The observer has been told the end, or could not be. */
-  readonly onTold: () => void;
 }
 
+/** @param onTold the observer has been told the end, or could not be. */
 export function openRecord(
   request: IncomingMessage,
   route: Route<Upstream>,
-  { observe, tenantHeader, now, onFault, onTold, ...copyOptions }: RecordOptions,
+  options: RecordOptions,
+  onTold: () => void,
 ): ExchangeRecord {
+  const { observe, tenantHeader, now, onFault } = options;
   const report = (fault: unknown) => reportTo(onFault, fault);
-  const copy = openCopy({ ...copyOptions, report });
+  const copy = new ExchangeCopy(options, report);
   let observation: Observation | undefined;
   let traceHeaders: Readonly<Record<string, string>> | undefined;
   let incoming: IncomingMessage | undefined;
@@ -70,7 +71,7 @@ export function openRecord(
 
   /** Asks the observer whether it wants the copy; one that fails to say so gets none. */
   function decide(): void {
-    if (isDecided || !copy.isOpen()) return;
+    if (isDecided || !copy.isOpen) return;
     isDecided = true;
     let isWantedCopy = false;
     guard(() => {
@@ -183,7 +184,7 @@ export function openRecord(
       copy.request(chunk);
     },
     requestReceived() {
-      if (!copy.isOpen()) return;
+      if (!copy.isOpen) return;
       setImmediate(() => {
         const body = isJsonPost(request) ? copy.requestBeginning() : undefined;
         if (body) guard(() => observation?.requested?.(body));
@@ -192,11 +193,11 @@ export function openRecord(
     },
     responseChunk(chunk) {
       responseBytes += chunk.length;
-      if (firstByteAt !== undefined && !copy.isOpen()) return;
+      if (firstByteAt !== undefined && !copy.isOpen) return;
       try {
         const at = now();
         firstByteAt ??= at;
-        if (!copy.isOpen()) return;
+        if (!copy.isOpen) return;
         copy.response(chunk, at);
         if (at - toldStreamingAt < STREAMING_INTERVAL_MS) return;
         toldStreamingAt = at;

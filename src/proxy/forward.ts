@@ -90,6 +90,10 @@ export function forward(
         if (options.replay && mayRepeat && !fresh && body.isHeld()) start(true);
         else refuse(code, describeUpstreamError(agent.name, code, cause));
       },
+      defect(thrown) {
+        record.failed('internal_error');
+        options.onDefect(thrown);
+      },
       broken() {
         // Node would take an answer that only the end of its connection delimits for whole.
         if (incoming && !incoming.complete) incoming.destroy();

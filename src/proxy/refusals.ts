@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Connections } from './connections.ts';
 import { errorText, type ProxyErrorCode, sendError } from './errors.ts';
 import { endLingering } from './linger.ts';
 
@@ -32,17 +33,16 @@ export type Refuse = (request: IncomingMessage, response: ServerResponse, fault:
  * are too large or too slow, CONNECT, and the requests that are given to the returned function. Each gets one clean answer
  * and the end of its connection; nothing of it is kept or shown.
  */
-export function refuseDoubtful(server: Server, onRefused: (refusal: Refusal) => void): Refuse {
+export function refuseDoubtful(
+  server: Server,
+  { latestResponse }: Pick<Connections, 'latestResponse'>,
+  onRefused: (refusal: Refusal) => void,
+): Refuse {
   const refused = new WeakSet<Duplex>();
-  /** To the last request that was read from a connection: answers go out in the order of the requests. */
-  const latestResponse = new WeakMap<Duplex, ServerResponse>();
-  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
-    server.on(event, ({ socket }: IncomingMessage, response: ServerResponse) => latestResponse.set(socket, response));
-  }
 
   /** Whether a request was read of which the body is not there yet. */
   function isReceiving(connection: Duplex): boolean {
-    const latest = latestResponse.get(connection);
+    const latest = latestResponse(connection);
     return latest !== undefined && !latest.req.complete;
   }
 
@@ -52,7 +52,7 @@ export function refuseDoubtful(server: Server, onRefused: (refusal: Refusal) => 
     refused.add(connection);
     onRefused(code);
     const answer = () => say(connection, errorText(code, message));
-    const pending = latestResponse.get(connection);
+    const pending = latestResponse(connection);
     if (!pending || pending.writableFinished) answer();
     // An answer that is still due comes first: what is written before it would be taken for it.
     else if (pending.req.complete) pending.once('close', answer);

@@ -88,19 +88,31 @@ export function breakOff(incoming: IncomingMessage | undefined, request: Incomin
   else request.socket.resetAndDestroy();
 }
 
-/** Passes an interim response on (RFC 9110 §15.2): 100 to a client that waits for it, 102, and 103 with its links. */
-export function relayInterim(
-  { statusCode, rawHeaders }: InformationEvent,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
+/** Passes an interim response on (RFC 9110 §15.2): 100 to a client that waits for it, 102, and 103 that has links. */
+export function relayInterim(information: InformationEvent, request: IncomingMessage, response: ServerResponse): void {
   if (response.headersSent || response.destroyed || !knowsChunks(request)) return;
   try {
+    const { statusCode } = information;
     if (statusCode === 100 && request.headers.expect !== undefined) response.writeContinue();
     if (statusCode === 102) response.writeProcessing();
-    const link = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'link');
-    if (statusCode === 103 && link.length > 0) response.writeEarlyHints({ link });
+    if (statusCode === 103) response.writeEarlyHints(earlyHints(information));
   } catch {
     // A hint that cannot be written is left out; the final response is what counts.
   }
+}
+
+/**
+ * The fields of a 103 as Node takes them: each name once, so values of one that is repeated are joined, as RFC 9110
+ * §5.3 allows; one link at a time. Without a link Node writes nothing. What trailers must not say is left out here, too.
+ */
+function earlyHints({ headers, rawHeaders }: InformationEvent): Record<string, string | string[]> {
+  const forOneHop = new Set(headers.connection?.toLowerCase().split(/[\s,]+/));
+  const hints: [name: string, value: string | string[]][] = [];
+  for (const [lower, fields] of Map.groupBy(trailerFields(rawHeaders), ([name]) => name.toLowerCase())) {
+    const values = fields.map(([, value]) => value);
+    if (forOneHop.has(lower)) continue;
+    if (lower === 'link') hints.push([lower, values.flatMap((links) => links.split(/,\s*(?=<)/))]);
+    else hints.push([fields[0]![0], values.join(', ')]);
+  }
+  return Object.fromEntries(hints);
 }

@@ -64,7 +64,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
 
   function handle(request: IncomingMessage, response: ServerResponse, upgrade?: ClientUpgrade): void {
     // What is pipelined behind the last answer would be lost.
-    const isDraining = () => draining && connections.isLatest(request, response);
+    const isDraining = () => draining && connections.latestResponse(request.socket) === response;
     const fault = faultOf(request);
     if (fault) return refuse(request, response, fault);
     const routed = route(request.url ?? '/');
@@ -79,7 +79,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
       );
       return;
     }
-    const record = openRecord(request, routed, { ...recordOptions, onTold: () => leave() });
+    const record = openRecord(request, routed, recordOptions, () => leave());
     const leave = underWay.add(forward(request, response, routed, record, { ...forwardOptions, isDraining }, upgrade));
   }
 
@@ -108,7 +108,7 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
   }
 
   const server = createHttpServer(options);
-  const refuse = refuseDoubtful(server, onRefused);
+  const refuse = refuseDoubtful(server, connections, onRefused);
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     connections.ask(request, response, () => handle(request, response));
   };

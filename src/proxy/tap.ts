@@ -1,5 +1,5 @@
 import type { ChunkArrival } from '../agui/capture.ts';
-import { createSlab, type MemoryGrant } from './slab.ts';
+import { type MemoryGrant, Slab } from './slab.ts';
 
 export interface TapLimits {
   /** Copied bytes of one exchange, request and response together. */
@@ -17,31 +17,11 @@ const ARRIVAL_RESOLUTION_MS = 1;
 /** Held beside the totals, for each open exchange whose request was too much. */
 const REQUEST_HEAD_BYTES = 4096;
 
-/** A copy of one exchange's bodies, taken after they were forwarded. */
-export interface Tap {
-  request(chunk: Uint8Array): void;
-  /** `at`: arrival, epoch milliseconds. */
-  response(chunk: Uint8Array, at: number): void;
-  /** Absent when it was empty, or over a bound: half a body says nothing. */
-  requestBody(): Uint8Array | undefined;
-  /** The first bytes of a request whose copy was dropped, to tell by whose it was; at most {@link REQUEST_HEAD_BYTES}. */
-  requestHead(): Uint8Array | undefined;
-  responseBody(): Uint8Array;
-  arrivals(): readonly ChunkArrival[];
-  /** Bytes that were forwarded and not kept. */
-  droppedBytes(): number;
-  /** Opened under too much load: of its exchange, only the first bytes of the request are kept. */
-  readonly isShed: boolean;
-  /** Takes the copies off the total: nobody reads them any more. */
-  release(): void;
-}
-
 /** Opens taps that share one total. */
 export type TapPool = () => Tap;
 
 /**
- * A tap gives up rather than grow: over a bound, the request's copy is dropped whole and the response's ends where it
- * is, as a prefix. The total counts what is allocated, not what is used of it.
+ * Taps that share one total: it counts what is allocated, not what is used of it.
  *
  * @param isOverloaded asked when a tap is opened: while the process runs late, copies are the first thing it does without.
  */
@@ -60,64 +40,102 @@ export function createTapPool(
       heldBytes -= bytes;
     },
   };
+  return () => new Tap(maxExchangeBytes, memory, isOverloaded());
+}
 
-  return () => {
-    const request = createSlab(maxExchangeBytes, memory);
-    const response = createSlab(maxExchangeBytes, memory);
-    // Two lists of numbers rather than one of objects, which would outlive many rounds of the garbage collector.
-    let offsets: number[] = [];
-    let times: number[] = [];
-    let droppedBytes = 0;
-    const isShed = isOverloaded();
-    let requestOver = isShed;
-    let requestHead: Uint8Array | undefined;
-    let responseOver = isShed;
+/**
+ * A copy of one exchange's bodies, taken after they were forwarded. It gives up rather than grow: over a bound, the
+ * request's copy is dropped whole and the response's ends where it is, as a prefix.
+ */
+export class Tap {
+  readonly #maxBytes: number;
+  readonly #memory: MemoryGrant;
+  readonly #request: Slab;
+  readonly #response: Slab;
+  // Two lists of numbers rather than one of objects, which would outlive many rounds of the garbage collector.
+  #offsets: number[] = [];
+  #times: number[] = [];
+  #droppedBytes = 0;
+  #isRequestOver: boolean;
+  #isResponseOver: boolean;
+  #requestHead: Uint8Array | undefined;
+  /** Opened under too much load: of its exchange, only the first bytes of the request are kept. */
+  readonly isShed: boolean;
 
-    function fits(chunk: Uint8Array): boolean {
-      return request.length() + response.length() + chunk.length <= maxExchangeBytes;
+  constructor(maxBytes: number, memory: MemoryGrant, isShed: boolean) {
+    this.#maxBytes = maxBytes;
+    this.#memory = memory;
+    this.#request = new Slab(maxBytes, memory);
+    this.#response = new Slab(maxBytes, memory);
+    this.#isRequestOver = isShed;
+    this.#isResponseOver = isShed;
+    this.isShed = isShed;
+  }
+
+  request(chunk: Uint8Array): void {
+    const copied = this.#request;
+    if (!this.#isRequestOver && this.#fits(chunk) && copied.append(chunk)) return;
+    this.#droppedBytes += copied.length + chunk.length;
+    this.#requestHead ??= Buffer.concat(
+      [copied.bytes(), chunk].map((bytes) => bytes.subarray(0, REQUEST_HEAD_BYTES)),
+    ).subarray(0, REQUEST_HEAD_BYTES);
+    this.#isRequestOver = true;
+    copied.clear();
+  }
+
+  /** `at`: arrival, epoch milliseconds. */
+  response(chunk: Uint8Array, at: number): void {
+    const offset = this.#response.length;
+    if (!this.#isResponseOver && this.#fits(chunk) && this.#response.append(chunk)) {
+      this.#isResponseOver = !this.#noteArrival(offset, at);
+      return;
     }
+    this.#droppedBytes += chunk.length;
+    this.#isResponseOver = true;
+  }
 
-    function noteArrival(offset: number, at: number): boolean {
-      const last = times[times.length - 1];
-      if (last !== undefined && at - last < ARRIVAL_RESOLUTION_MS) return true;
-      if (!memory.reserve(ARRIVAL_BYTES)) return false;
-      offsets.push(offset);
-      times.push(at);
-      return true;
-    }
+  #fits(chunk: Uint8Array): boolean {
+    return this.#request.length + this.#response.length + chunk.length <= this.#maxBytes;
+  }
 
-    return {
-      request(chunk) {
-        if (!requestOver && fits(chunk) && request.append(chunk)) return;
-        droppedBytes += request.length() + chunk.length;
-        requestHead ??= Buffer.concat(
-          [request.bytes(), chunk].map((bytes) => bytes.subarray(0, REQUEST_HEAD_BYTES)),
-        ).subarray(0, REQUEST_HEAD_BYTES);
-        requestOver = true;
-        request.clear();
-      },
-      response(chunk, at) {
-        const offset = response.length();
-        if (!responseOver && fits(chunk) && response.append(chunk)) {
-          responseOver = !noteArrival(offset, at);
-          return;
-        }
-        droppedBytes += chunk.length;
-        responseOver = true;
-      },
-      requestBody: () => (request.length() === 0 ? undefined : request.bytes()),
-      requestHead: () => requestHead,
-      responseBody: () => response.bytes(),
-      arrivals: () => offsets.map((offset, index) => ({ offset, at: times[index]! })),
-      droppedBytes: () => droppedBytes,
-      isShed,
-      release() {
-        memory.release(offsets.length * ARRIVAL_BYTES);
-        offsets = [];
-        times = [];
-        request.clear();
-        response.clear();
-      },
-    };
-  };
+  #noteArrival(offset: number, at: number): boolean {
+    const last = this.#times[this.#times.length - 1];
+    if (last !== undefined && at - last < ARRIVAL_RESOLUTION_MS) return true;
+    if (!this.#memory.reserve(ARRIVAL_BYTES)) return false;
+    this.#offsets.push(offset);
+    this.#times.push(at);
+    return true;
+  }
+
+  /** Absent when it was empty, or over a bound: half a body says nothing. */
+  requestBody(): Uint8Array | undefined {
+    return this.#request.length === 0 ? undefined : this.#request.bytes();
+  }
+
+  /** The first bytes of a request whose copy was dropped, to tell by whose it was; at most {@link REQUEST_HEAD_BYTES}. */
+  requestHead(): Uint8Array | undefined {
+    return this.#requestHead;
+  }
+
+  responseBody(): Uint8Array {
+    return this.#response.bytes();
+  }
+
+  arrivals(): readonly ChunkArrival[] {
+    return this.#offsets.map((offset, index) => ({ offset, at: this.#times[index]! }));
+  }
+
+  /** Bytes that were forwarded and not kept. */
+  droppedBytes(): number {
+    return this.#droppedBytes;
+  }
+
+  /** Takes the copies off the total: nobody reads them any more. */
+  release(): void {
+    this.#memory.release(this.#offsets.length * ARRIVAL_BYTES);
+    this.#offsets = [];
+    this.#times = [];
+    this.#request.clear();
+    this.#response.clear();
+  }
 }

@@ -1,7 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import { AgentConnections, ASK_AFTER_SILENCE } from './agent-socket.ts';
+import { AgentConnections, ASK_AFTER_SILENCE, SecureAgentConnections } from './agent-socket.ts';
 
 /** How long an idle connection to an agent is kept: below what common servers keep one (5 s), so that we close first. */
 const IDLE_CONNECTION_MS = 4_000;
@@ -65,9 +65,9 @@ export interface UpstreamLimits {
 export function createUpstream({ name, url: agentUrl, match }: ProxyAgent, limits: UpstreamLimits): Upstream {
   const url = parseAgentUrl(name, agentUrl);
   const secure = url.protocol === 'https:';
-  const pool = secure ? new HttpsAgent(POOLING) : new AgentConnections(POOLING);
+  const pool = secure ? new SecureAgentConnections(POOLING) : new AgentConnections(POOLING);
   // Each of its requests has a connection of its own, which is not kept.
-  const single = secure ? new HttpsAgent(ASK_AFTER_SILENCE) : new AgentConnections(ASK_AFTER_SILENCE);
+  const single = secure ? new SecureAgentConnections(ASK_AFTER_SILENCE) : new AgentConnections(ASK_AFTER_SILENCE);
   // As an option, 0 would be taken for the default.
   single.maxFreeSockets = 0;
   const send = secure ? httpsRequest : httpRequest;

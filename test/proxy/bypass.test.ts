@@ -1,16 +1,28 @@
-import { Agent } from 'node:http';
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
 import type { Socket } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type Bypass, openBypass } from '../../src/proxy/bypass.ts';
+import { type SidecarSockets, watchSockets } from './socket-watch.ts';
 import { agentThat, ask, PASS_THROUGH, rawAgent, rawClient, startProxy } from './support.ts';
+import { until } from './turns.ts';
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 const GET = 'GET / HTTP/1.1\r\nHost: c\r\n\r\n';
 
-/** Writes pieces, each in a read of its own for whoever is at the other end. */
+let sockets: SidecarSockets;
+beforeEach(() => {
+  sockets = watchSockets();
+});
+
+/** Writes pieces to the sidecar, each of which it reads by itself: the next goes out when it has read the one before. */
 async function writeApart(socket: Socket, pieces: readonly string[]): Promise<void> {
+  socket.setNoDelay(true);
+  const peer = sockets.toAgent({ port: socket.localPort! }).find(({ localPort }) => localPort === socket.remotePort);
   for (const piece of pieces) {
-    await new Promise((resolve) => socket.write(piece, 'latin1', resolve));
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    const before = peer!.bytesRead;
+    socket.write(piece, 'latin1');
+    await until(() => peer!.destroyed || peer!.bytesRead === before + piece.length);
   }
 }
 
@@ -156,3 +168,34 @@ describe('any number of heads in one read', () => {
     expect((await ask(sidecar.url)).body.toString()).toBe('one');
   });
 });
+
+it.each(['chunks', 'data', 'handedBack'] as const)(
+  'a defect of whoever is told of %s ends that connection, is told, and nothing else',
+  async (broken) => {
+    const defect = new Error('broken assumption');
+    const told: unknown[] = [];
+    const agent = await agentThat((socket) => socket.write(`${HEAD}3\r\none\r\n0\r\n\r\n`));
+    const request = httpRequest(agent.url, { agent: false });
+    let bypass: Bypass | undefined;
+    request.on('socket', (socket) => {
+      bypass = openBypass(request, socket, socket, (thrown) => told.push(thrown));
+    });
+    request.on('response', (response) => {
+      response.on('error', () => {});
+      const events = { chunks: () => {}, data: () => {}, handedBack: () => {} };
+      bypass?.take({
+        ...events,
+        [broken]: () => {
+          throw defect;
+        },
+      });
+    });
+    request.on('error', () => {});
+    request.end();
+
+    await once(request, 'close');
+
+    expect(told).toEqual([defect]);
+    expect(request.socket?.destroyed).toBe(true);
+  },
+);

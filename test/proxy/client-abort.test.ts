@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { agentThat, ask, httpAgent, rawAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
+import { agentThat, ask, httpAgent, muteAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
 import { standstill, until } from './turns.ts';
 
 const RUN = `POST /run HTTP/1.1\r\nHost: c\r\nContent-Type: application/json\r\nContent-Length: ${RUN_REQUEST.length}\r\n\r\n${RUN_REQUEST}`;
@@ -22,19 +22,14 @@ afterEach(() => {
 
 describe('a client that leaves', () => {
   it.each(WAYS)('cancels the agent`s request at once before the head came (%s)', async (leave) => {
-    const asked = Promise.withResolvers<void>();
-    const cancelled = Promise.withResolvers<void>();
-    const agent = await agentThat((socket) => {
-      asked.resolve();
-      socket.on('close', () => cancelled.resolve());
-    });
+    const agent = await muteAgent();
     const sidecar = await startProxy(agent.url);
     const client = rawClient(sidecar.port, RUN);
-    await asked.promise;
+    await agent.asked;
 
     client.socket[leave]();
 
-    await cancelled.promise;
+    await agent.left;
     const { end, capture } = await sidecar.ended();
     expect(end).toMatchObject({ transport: 'client_aborted', responseBytes: 0 });
     expect(end).not.toHaveProperty('status');
@@ -121,19 +116,14 @@ describe('a client that leaves', () => {
   );
 
   it('cancels the agent`s request in the middle of its upload', async () => {
-    const cancelled = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
-    const agent = await rawAgent((socket) => {
-      socket.once('data', () => asked.resolve());
-      socket.on('close', () => cancelled.resolve());
-    });
+    const agent = await muteAgent();
     const sidecar = await startProxy(agent.url);
     const client = rawClient(sidecar.port, 'POST / HTTP/1.1\r\nHost: c\r\nContent-Length: 1000\r\n\r\nhalf');
-    await asked.promise;
+    await agent.asked;
 
     client.socket.destroy();
 
-    await cancelled.promise;
+    await agent.left;
     expect((await sidecar.ended()).end).toMatchObject({ transport: 'client_aborted' });
   });
 

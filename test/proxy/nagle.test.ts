@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchSockets } from './socket-watch.ts';
-import { ask, httpAgent, POST_JSON, rawAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
+import { agentOfStaleConnection, ask, POST_JSON, quietAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
 
 /** What is below a socket. Node says nowhere else which options the connection was given. */
 interface Handle {
@@ -28,9 +28,7 @@ describe('two small writes in a row are not held together', () => {
   it('on either leg', async () => {
     const isUndelayed = await watchNoDelay();
     const sockets = watchSockets();
-    const agent = await httpAgent((_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
-    });
+    const agent = await quietAgent();
     const sidecar = await startProxy(agent.url);
     const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
     await client.until('data: 1');
@@ -42,23 +40,13 @@ describe('two small writes in a row are not held together', () => {
   it('on the fresh connection that replaces one found closed', async () => {
     const isUndelayed = await watchNoDelay();
     const sockets = watchSockets();
-    let connections = 0;
-    const agent = await rawAgent((socket) => {
-      const isFirst = (connections += 1) === 1;
-      let requests = 0;
-      socket.on('data', () => {
-        if (isFirst && (requests += 1) === 2) socket.resetAndDestroy();
-        // The third one stays unanswered: its connection is to be looked at while it is in use.
-        else if (isFirst) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-        else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ndata');
-      });
-    });
+    const agent = await agentOfStaleConnection();
     const sidecar = await startProxy(agent.url);
     await ask(sidecar.url, POST_JSON, RUN_REQUEST);
     const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
     await client.until('data');
 
-    expect(connections).toBe(2);
+    expect(agent.connections()).toBe(2);
     expect(
       sockets
         .toAgent(agent)

@@ -8,7 +8,7 @@ export interface SidecarSockets {
   /** The sidecar's end of each connection that a client opened. */
   toClients(sidecar: TestProxy): Socket[];
   /** The sidecar's end of each connection to an agent. */
-  toAgent(agent: FakeAgent): Socket[];
+  toAgent(agent: Pick<FakeAgent, 'port'>): Socket[];
 }
 
 /**

@@ -107,7 +107,7 @@ describe('an observer that never finishes reading', () => {
       response.end();
     });
     const observer = stalledObserver();
-    const sidecar = await startProxy(agent.url, { tap: { ...TAP, maxTotalBytes: 4 * KIB }, ...observer.options });
+    const sidecar = await startProxy(agent.url, { tap: { ...TAP, maxTotalBytes: 2 * KIB }, ...observer.options });
 
     for (let stream = 0; stream < 3; stream += 1) {
       const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\nConnection: close\r\n\r\n');

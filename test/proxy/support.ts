@@ -71,6 +71,42 @@ export async function agentThat(answer: (socket: Socket, head: string) => unknow
   });
 }
 
+/** An agent that streams one event, `data: 1`, and is silent from then on. */
+export async function quietAgent(): Promise<FakeAgent> {
+  return httpAgent((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+  });
+}
+
+/** An agent that takes one request and says nothing. */
+export async function muteAgent() {
+  const asked = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const agent = await agentThat((socket) => {
+    asked.resolve();
+    socket.on('close', () => left.resolve());
+  });
+  return { ...agent, asked: asked.promise, left: left.promise };
+}
+
+/**
+ * An agent that answers one request and resets that connection when it is used again. On the next one its answer, `data`,
+ * has no end, so that the connection can be looked at while it is in use.
+ */
+export async function agentOfStaleConnection() {
+  let connections = 0;
+  const agent = await rawAgent((socket) => {
+    const isFirst = (connections += 1) === 1;
+    let requests = 0;
+    socket.on('data', () => {
+      if (isFirst && (requests += 1) === 2) socket.resetAndDestroy();
+      else if (isFirst) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ndata');
+    });
+  });
+  return { ...agent, connections: () => connections };
+}
+
 /** Lets a server listen until the test is over. */
 export async function serve(server: Server): Promise<FakeAgent> {
   const sockets = new Set<Socket>();

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestOptions, ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
 import { createTapPool } from '../../src/proxy/tap.ts';
@@ -101,8 +102,45 @@ describe('a tap', () => {
     const tap = createTapPool({ maxExchangeBytes: 1_000 * KIB, maxTotalBytes: 8 * KIB })();
     for (let at = 0; at < 2_000; at += 1) tap.response(Buffer.of(1), at * 2);
 
-    expect(tap.arrivals().length).toBeLessThan(300);
-    expect(tap.droppedBytes()).toBeGreaterThan(1_500);
+    // 1 KiB of bytes, and 16 for when each of them came. The last one that was copied is the first without.
+    expect(tap.arrivals()).toHaveLength((7 * KIB) / 16);
+    expect(tap.droppedBytes()).toBe(2_000 - (7 * KIB) / 16 - 1);
+  });
+
+  it('copies whatever comes in whatever pieces, within the total and to the last byte that fits', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.boolean(), fc.uint8Array({ maxLength: 5 * KIB })), { maxLength: 60 }),
+        fc.integer({ min: 0, max: 60 }),
+        (pieces, readAfter) => {
+          const openTap = createTapPool({ maxExchangeBytes: 64 * KIB, maxTotalBytes: 200 * KIB });
+          const tap = openTap();
+          const sent: Record<'request' | 'response', Uint8Array[]> = { request: [], response: [] };
+          for (const [index, [isRequest, bytes]] of pieces.entries()) {
+            if (isRequest) tap.request(bytes);
+            else tap.response(bytes, index);
+            sent[isRequest ? 'request' : 'response'].push(bytes);
+            // Read in the middle, as when a request was received whole.
+            if (index === readAfter) tap.requestBody();
+          }
+          const [request, response] = [Buffer.concat(sent.request), Buffer.concat(sent.response)];
+          const copied = tap.responseBody();
+          expect(response.subarray(0, copied.length).equals(copied)).toBe(true);
+          if (request.length + response.length <= 64 * KIB) {
+            expect(tap.droppedBytes()).toBe(0);
+            expect(request.equals(tap.requestBody() ?? Buffer.alloc(0))).toBe(true);
+            expect(copied).toHaveLength(response.length);
+          }
+          expect(copied.length + (tap.requestBody()?.length ?? 0) + tap.droppedBytes()).toBe(
+            request.length + response.length,
+          );
+          tap.release();
+          const other = openTap();
+          other.response(Buffer.alloc(64 * KIB), 0);
+          expect(other.droppedBytes()).toBe(0);
+        },
+      ),
+    );
   });
 });
 
@@ -258,7 +296,7 @@ describe('what the sidecar hands over', () => {
     const captures: Capture[] = [];
     let dropped = 0;
     const sidecar = await startProxy(agent.url, {
-      tap: { ...TAP, maxTotalBytes: 20 * KIB },
+      tap: { ...TAP, maxTotalBytes: 10 * KIB },
       onTapDropped: (bytes) => {
         dropped += bytes;
       },

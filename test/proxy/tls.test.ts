@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
@@ -123,6 +123,61 @@ describe('an agent behind HTTPS, whose authority is trusted', () => {
 
     await expect(ask(sidecar.url, POST_JSON, RUN_REQUEST)).rejects.toThrow('aborted');
     expect((await sidecar.ended()).end).toMatchObject({ transport: 'upstream_error', errorCode: 'upstream_reset' });
+  });
+});
+
+describe('a refusal that an agent behind HTTPS sends while the client is still sending reaches it', () => {
+  const UPLOAD = Buffer.alloc(5 * 1024 * 1024, 'x');
+  const refuse = (response: ServerResponse, fields: OutgoingHttpHeaders = {}) =>
+    response.writeHead(413, { 'content-length': 8, ...fields }).end('too much');
+
+  const AGENTS = [
+    {
+      name: 'reads on',
+      answer: (request: IncomingMessage, response: ServerResponse) => {
+        request.resume();
+        refuse(response);
+      },
+    },
+    {
+      name: 'closes',
+      answer: (_: IncomingMessage, response: ServerResponse) => refuse(response, { connection: 'close' }),
+    },
+  ] as const;
+
+  describe.each(AGENTS)('of one that then $name', ({ answer }) => {
+    it.each([
+      ['counted', { 'content-length': UPLOAD.length }],
+      ['chunked', { 'transfer-encoding': 'chunked' }],
+    ])('(%s)', async (_framing, headers) => {
+      trustAuthority();
+      const agent = await httpsAgent(answer);
+      const sidecar = await startProxy(agent.url);
+
+      const { status, body } = await ask(sidecar.url, { method: 'POST', headers }, UPLOAD);
+
+      expect({ status, body: body.toString() }).toEqual({ status: 413, body: 'too much' });
+    });
+  });
+
+  it('of one that resets while more is on its way to it', async () => {
+    trustAuthority();
+    const asked = Promise.withResolvers<ServerResponse>();
+    const agent = await httpsAgent((_request, response) => asked.resolve(response));
+    const sidecar = await startProxy(agent.url);
+    const client = rawClient(
+      sidecar.port,
+      'POST / HTTP/1.1\r\nHost: c\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n',
+    );
+    const response = await asked.promise;
+
+    // All in one turn: the sidecar is told of the client's bytes first, and fails to write them before it reads the answer.
+    client.socket.write('more');
+    refuse(response);
+    for (const socket of agent.sockets) socket.resetAndDestroy();
+
+    await client.closed;
+    expect(client.received()).toMatch(/^HTTP\/1\.1 413 [^]*too much$/);
   });
 });
 

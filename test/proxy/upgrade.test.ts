@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readAsOrdinary } from '../../src/proxy/upgrade.ts';
-import { agentThat, bodyOf, closedPort, httpAgent, rawAgent, rawClient, startProxy } from './support.ts';
+import { agentThat, bodyOf, closedPort, httpAgent, muteAgent, rawAgent, rawClient, startProxy } from './support.ts';
 import { until } from './turns.ts';
 
 const HANDSHAKE =
@@ -105,19 +105,14 @@ describe('a WebSocket handshake', () => {
   it.each(['destroy', 'resetAndDestroy', 'end'] as const)(
     'whose client leaves before the agent has answered is over at once for the agent too (%s)',
     async (leave) => {
-      const asked = Promise.withResolvers<void>();
-      const cancelled = Promise.withResolvers<void>();
-      const agent = await agentThat((socket) => {
-        asked.resolve();
-        socket.on('close', () => cancelled.resolve());
-      });
+      const agent = await muteAgent();
       const sidecar = await startProxy(agent.url);
       const client = rawClient(sidecar.port, HANDSHAKE);
-      await asked.promise;
+      await agent.asked;
 
       client.socket[leave]();
 
-      await cancelled.promise;
+      await agent.left;
       expect((await sidecar.ended()).end.transport).toBe('client_aborted');
     },
   );

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { watchSockets } from './socket-watch.ts';
-import { ask, httpAgent, POST_JSON, rawAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
+import { agentOfStaleConnection, ask, POST_JSON, quietAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
 
 const CONNECTIONS = '/proc/net/tcp';
 
@@ -31,9 +31,7 @@ describe.skipIf(!existsSync(CONNECTIONS))(
     /** A stream that is silent behind its first event, through a sidecar whose sockets are watched. */
     async function silentStream() {
       const sockets = watchSockets();
-      const agent = await httpAgent((_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
-      });
+      const agent = await quietAgent();
       const sidecar = await startProxy(agent.url);
       const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
       await client.until('data: 1');
@@ -54,16 +52,7 @@ describe.skipIf(!existsSync(CONNECTIONS))(
 
     it('when it is an agent on the fresh connection that replaced one found closed', async () => {
       const sockets = watchSockets();
-      let connections = 0;
-      const agent = await rawAgent((socket) => {
-        const isFirst = (connections += 1) === 1;
-        let requests = 0;
-        socket.on('data', () => {
-          if (isFirst && (requests += 1) === 2) socket.resetAndDestroy();
-          else if (isFirst) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-          else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ndata');
-        });
-      });
+      const agent = await agentOfStaleConnection();
       const sidecar = await startProxy(agent.url);
       await ask(sidecar.url, POST_JSON, RUN_REQUEST);
       const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
