@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Capture } from './agui/capture.ts';
 import type { Exchange } from './agui/exchange.ts';
 import { exchangeKind, readRunHead, readThreadId, type RunHead, unreadRequest } from './agui/input.ts';
+import { outlineRequest } from './agui/outline-request.ts';
 import { type ReadBounds, readCapture } from './agui/read-capture.ts';
 import type { ThreadKey } from './conversation/conversation.ts';
 import type { MergeKind } from './conversation/merge-runs.ts';
@@ -172,8 +173,8 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
 function readHead({ headers }: ProxiedRequest, body: Uint8Array): RunHead | undefined {
   const isEncoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
   if (isEncoded) return undefined;
-  const text = Buffer.from(body).toString('utf8');
-  const whole = readRunHead(parseJson(text));
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  const whole = readRunHead(parseJson(outlineRequest(text)));
   if (whole) return whole;
   const threadId = readThreadId(text);
   return threadId === undefined ? undefined : unreadRequest(threadId);

@@ -1,6 +1,8 @@
 import type { Attachment } from '../conversation/message.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { tryQuietly } from '../lib/quiet-error.ts';
 import { type NoteLeniency, readLeniently, unnoticed } from './lenient.ts';
+import { nestsTooDeep } from './tool-arguments.ts';
 
 /** A message's content, reduced to its text and to what else was attached. */
 export interface Content {
@@ -49,10 +51,12 @@ function decodedLength(base64: string): number {
 
 /** The value as JSON text. */
 export function jsonText(value: JsonValue): string {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    // Nested beyond what the stack allows: there is no text worth keeping.
-    return '';
-  }
+  // Nested deeper than anyone reads, or than the stack allows: there is no text worth keeping.
+  return tryQuietly(
+    () => {
+      const text = JSON.stringify(value);
+      return nestsTooDeep(text) ? '' : text;
+    },
+    () => '',
+  );
 }

@@ -1,5 +1,6 @@
 import { AGUIUnknownEventTypeError, decode } from '@ag-ui/proto';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { tryQuietly } from '../lib/quiet-error.ts';
 
 /** What one frame of the binary transport holds. `unknown`: an event of a later AG-UI than the decoder's. */
 export type DecodedFrame =
@@ -11,11 +12,14 @@ export type DecodedFrame =
 export function decodeFrame(frame: Uint8Array): DecodedFrame {
   // The smallest frame, so the one that most fit in: not worth the decoder's error.
   if (frame.length === 0) return { kind: 'undecodable', cause: 'no event in it' };
-  try {
-    const event: unknown = decode(frame);
-    return isJsonObject(event) ? { kind: 'event', event } : { kind: 'undecodable', cause: 'no event in it' };
-  } catch (error) {
-    if (error instanceof AGUIUnknownEventTypeError) return { kind: 'unknown' };
-    return { kind: 'undecodable', cause: error instanceof Error ? error.message : String(error) };
-  }
+  return tryQuietly<DecodedFrame>(
+    () => {
+      const event: unknown = decode(frame);
+      return isJsonObject(event) ? { kind: 'event', event } : { kind: 'undecodable', cause: 'no event in it' };
+    },
+    (error) => {
+      if (error instanceof AGUIUnknownEventTypeError) return { kind: 'unknown' };
+      return { kind: 'undecodable', cause: error instanceof Error ? error.message : String(error) };
+    },
+  );
 }

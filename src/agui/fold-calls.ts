@@ -166,9 +166,15 @@ function callFor(state: FoldState, id: string | undefined, subagent: string | un
   return call;
 }
 
-function endCall(state: FoldState, id: string | undefined): void {
+/** The call that a TOOL_CALL_END ends, if any. */
+export function callToEnd(state: FoldState, id: string | undefined): HeldCall | undefined {
   const call = id === undefined ? openLast(state) : state.held.calls.get(id);
-  if (call?.phase === 'open' || (call && isLate(state) && call.phase !== 'ended')) {
+  return call?.phase === 'open' || (call && isLate(state) && call.phase !== 'ended') ? call : undefined;
+}
+
+function endCall(state: FoldState, id: string | undefined): void {
+  const call = callToEnd(state, id);
+  if (call) {
     call.phase = 'ended';
     call.changedAt = state.at;
     if (state.arrivedAt !== undefined) call.endedAt ??= state.arrivedAt;

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../lib/json.ts';
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import type { RunEvent, RunFailed, RunFinished, RunStarted } from './events.ts';
 import { closeOpen, currentRun, type FoldState, note, raiseInterrupt } from './fold-state.ts';
 import { type HeldMessage, heldText, setText } from './held-message.ts';
@@ -13,15 +14,17 @@ import {
   restateCall,
 } from './held-messages.ts';
 import { failRun, finishRun, openRun } from './run-log.ts';
-import { readWireMessages, type WireMessage } from './wire-message.ts';
+import { readingWireMessages, type WireMessage } from './wire-message.ts';
 
-/** Applies an event that starts or ends a run. */
-export function applyRun(state: FoldState, event: RunEvent): void {
+/** Applies an event that starts a run: it may bring a whole conversation. */
+export function* startingRun(state: FoldState, event: RunStarted): Steps<void> {
+  startRun(state, event);
+  yield* addingEchoedInput(state, event.messages);
+}
+
+/** Applies an event that ends a run. */
+export function applyRun(state: FoldState, event: Exclude<RunEvent, RunStarted>): void {
   switch (event.kind) {
-    case 'run_started':
-      startRun(state, event);
-      addEchoedInput(state, event.messages);
-      return;
     case 'run_finished':
       endRun(state, event);
       return;
@@ -74,11 +77,12 @@ function startRun(state: FoldState, event: RunStarted): void {
 }
 
 /** RUN_STARTED may echo the input, whole or only what the server had not seen; known messages stay as they are. */
-function addEchoedInput(state: FoldState, echoed: JsonValue | undefined): void {
+function* addingEchoedInput(state: FoldState, echoed: JsonValue | undefined): Steps<void> {
   if (echoed === undefined) return;
   const { held } = state;
-  const { messages, sideIds } = readWireMessages(echoed, (oddity, id) => note(state, oddity, id));
-  for (const wire of messages) {
+  const { messages, sideIds } = yield* readingWireMessages(echoed, (oddity, id) => note(state, oddity, id));
+  for (const [index, wire] of messages.entries()) {
+    if (index % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
     for (const stated of wire.calls) {
       const call = held.calls.get(stated.id);
       if (call?.madeUp) restateCall(call, stated, state.at);

@@ -1,12 +1,13 @@
 import type { Message } from '../conversation/message.ts';
-import type { JsonValue } from '../lib/json.ts';
+import { type JsonValue, parseJson } from '../lib/json.ts';
+import { JSON_PIECE_CHARACTERS, parsingJson } from '../lib/parse-json.ts';
 import { atOnce, ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import type { StreamEvent } from './events.ts';
 import type { Ending, Interrupt, ObservedToolCall, Run } from './exchange.ts';
 import { createChunkExpander } from './expand-chunks.ts';
 import type { DroppedFindings, Finding, FindingCode } from './findings.ts';
-import { applyCall } from './fold-calls.ts';
-import { applyRun, ensureRun } from './fold-runs.ts';
+import { applyCall, callToEnd } from './fold-calls.ts';
+import { applyRun, ensureRun, startingRun } from './fold-runs.ts';
 import {
   closeOpen,
   createFoldState,
@@ -18,13 +19,21 @@ import {
   raiseInterrupt,
 } from './fold-state.ts';
 import { applyText } from './fold-text.ts';
-import { callState, type HeldCall, isUnparsed } from './held-call.ts';
+import {
+  callState,
+  type HeldCall,
+  isLongUnread,
+  isUnparsed,
+  MAX_REPEATS,
+  readingArguments,
+  workOfArguments,
+} from './held-call.ts';
 import { toMessage, UNKNOWN_TOOL } from './held-message.ts';
 import { append, fromWire, inOrder } from './held-messages.ts';
-import { mergeSnapshot } from './merge-snapshot.ts';
+import { mergingSnapshot } from './merge-snapshot.ts';
 import { readEvent } from './read-event.ts';
 import { endingOf, type StreamEnd, toRun } from './run-log.ts';
-import { readWireMessages } from './wire-message.ts';
+import { readingWireMessages } from './wire-message.ts';
 
 /** One exchange's stream, folded. */
 export interface Folded {
@@ -52,6 +61,15 @@ export const holdsEvents = (folded: Folded): boolean =>
 export interface Fold {
   /** Takes the next event. `arrivedAt` is in epoch milliseconds. */
   push(event: JsonValue, origin?: EventArrival): void;
+  /**
+   * The same for callers that let other work in between. What is left to do of a large event is returned, in steps: they are
+   * to be done before anything else is taken.
+   */
+  pushing(event: JsonValue, origin?: EventArrival): Steps<void> | undefined;
+  /** Takes the next event as JSON. Text that is none counts as a position and is noted. */
+  pushText(text: string, origin?: EventArrival): void;
+  /** As {@link Fold.pushing}. */
+  pushingText(text: string, origin?: EventArrival): Steps<void> | undefined;
   /** Counts a position of the stream that holds no event, and notes why. */
   skip(code: FindingCode, id: string): void;
   /** Notes something about the stream, at the position of the event to come. */
@@ -83,9 +101,11 @@ export function* openFold(start: FoldStart): Steps<Fold> {
   const input = yield* materialise(state);
 
   const counts = new Map<string, number>();
+  /** What the event at hand comes to. */
+  let expanded: Expanded[] = [];
   const expander = createChunkExpander(
-    (event) => apply(state, event),
-    (id) => note(state, 'malformed_event', id),
+    (event) => expanded.push(event),
+    (id) => expanded.push({ kind: 'chunk_fault', id }),
   );
   let firstEventAt: number | undefined;
   let firstContentAt: number | undefined;
@@ -110,28 +130,46 @@ export function* openFold(start: FoldStart): Steps<Fold> {
       end,
     );
 
+  const pushing: Fold['pushing'] = (value, { sseName, arrivedAt } = {}) => {
+    if (state.isExhausted) return undefined;
+    begin();
+    state.arrivedAt = arrivedAt;
+    const origin = sseName === undefined ? { at: state.at } : { at: state.at, sseName };
+    const { event, countedAs } = readEvent(value, origin, (code, id) => note(state, code, id));
+    counts.set(countedAs, (counts.get(countedAs) ?? 0) + 1);
+    firstEventAt ??= arrivedAt;
+    if (isContent(event)) firstContentAt ??= arrivedAt;
+    if (event.kind === 'ignored' && countedAs === 'other') return undefined;
+    if (isLate(state) && !mayFollowTheEnd(event, currentRun(state)?.ending)) {
+      note(state, 'event_after_end', countedAs);
+    }
+    if (event.kind !== 'run_started') ensureRun(state, event.kind !== 'run_error');
+    expanded = [];
+    expander.push(event, state.at);
+    return applyAll(state, expanded);
+  };
+
+  const skip: Fold['skip'] = (code, id) => {
+    if (state.isExhausted) return;
+    begin();
+    note(state, code, id);
+  };
+  const pushParsed = (value: JsonValue | undefined, text: string, origin?: EventArrival): Steps<void> | undefined => {
+    if (value !== undefined) return pushing(value, origin);
+    skip('malformed_json', text.trim() === DONE ? DONE : '');
+    return undefined;
+  };
+  const pushingText: Fold['pushingText'] = (text, origin) =>
+    text.length > JSON_PIECE_CHARACTERS
+      ? parsed(text, (value) => pushParsed(value, text, origin))
+      : pushParsed(parseJson(text), text, origin);
+
   return {
-    push: (value, { sseName, arrivedAt } = {}) => {
-      if (state.isExhausted) return;
-      begin();
-      state.arrivedAt = arrivedAt;
-      const origin = sseName === undefined ? { at: state.at } : { at: state.at, sseName };
-      const { event, countedAs } = readEvent(value, origin, (code, id) => note(state, code, id));
-      counts.set(countedAs, (counts.get(countedAs) ?? 0) + 1);
-      firstEventAt ??= arrivedAt;
-      if (isContent(event)) firstContentAt ??= arrivedAt;
-      if (event.kind === 'ignored' && countedAs === 'other') return;
-      if (isLate(state) && !mayFollowTheEnd(event, currentRun(state)?.ending)) {
-        note(state, 'event_after_end', countedAs);
-      }
-      if (event.kind !== 'run_started') ensureRun(state, event.kind !== 'run_error');
-      expander.push(event, state.at);
-    },
-    skip: (code, id) => {
-      if (state.isExhausted) return;
-      begin();
-      note(state, code, id);
-    },
+    push: (value, origin) => finishNow(pushing(value, origin)),
+    pushing,
+    pushText: (text, origin) => finishNow(pushingText(text, origin)),
+    pushingText,
+    skip,
     note: (code, id) => {
       state.at = next;
       note(state, code, id);
@@ -140,6 +178,22 @@ export function* openFold(start: FoldStart): Steps<Fold> {
     finishing,
     work: () => state.work,
   };
+}
+
+/** What OpenAI-style servers send after the last event. It is no event, and AG-UI clients refuse it. */
+const DONE = '[DONE]';
+
+const finishNow = (rest: Steps<void> | undefined): void => {
+  if (rest) atOnce(rest);
+};
+
+/** Parses a long text, then does what is left to do of its value. */
+function* parsed(text: string, push: (value: JsonValue | undefined) => Steps<void> | undefined): Steps<void> {
+  const value = yield* parsingJson(text);
+  // A text that is too long for one step holds what is, too.
+  yield;
+  const rest = push(value);
+  if (rest) yield* rest;
 }
 
 /** What a fold has noted beside its state. */
@@ -160,6 +214,7 @@ function* finishFold(state: FoldState, { at, counts, ...noted }: Noted, end: Str
   yield;
   yield* noteCalls(state);
   const messages = yield* materialise(state);
+  yield;
   const changed = inOrder(state.held).map((message) => message.changed);
   return {
     runs,
@@ -175,9 +230,63 @@ function* finishFold(state: FoldState, { at, counts, ...noted }: Noted, end: Str
   };
 }
 
-function apply(state: FoldState, event: StreamEvent): void {
+/** What an event comes to once chunks are expanded: events, and chunks that fit nowhere. */
+type Expanded = StreamEvent | { readonly kind: 'chunk_fault'; readonly id: string };
+
+/** Applies events up to the first large one; the rest is returned. */
+function applyAll(state: FoldState, events: readonly Expanded[]): Steps<void> | undefined {
+  for (let index = 0; index < events.length; index += 1) {
+    const event = events[index]!;
+    if (isLarge(state, event)) return applyingAll(state, events.slice(index));
+    apply(state, event);
+  }
+  return undefined;
+}
+
+function* applyingAll(state: FoldState, events: readonly Expanded[]): Steps<void> {
+  for (const event of events) {
+    switch (event.kind) {
+      case 'messages_snapshot':
+        yield* applyingSnapshot(state, event.messages);
+        break;
+      case 'run_started':
+        yield* startingRun(state, event);
+        break;
+      case 'call_end': {
+        const call = longCallToEnd(state, event.id);
+        if (call) yield* readingArguments(call);
+        apply(state, event);
+        break;
+      }
+      default:
+        apply(state, event);
+    }
+  }
+}
+
+function isLarge(state: FoldState, event: Expanded): boolean {
   switch (event.kind) {
+    case 'messages_snapshot':
     case 'run_started':
+      return true;
+    case 'call_end':
+      return longCallToEnd(state, event.id) !== undefined;
+    default:
+      return false;
+  }
+}
+
+/** A call whose arguments take longer to parse than a step may, and are about to be. */
+function longCallToEnd(state: FoldState, id: string | undefined): HeldCall | undefined {
+  const call = callToEnd(state, id);
+  return call && call.repeats <= MAX_REPEATS && isLongUnread(call) ? call : undefined;
+}
+
+function apply(state: FoldState, event: Expanded): void {
+  switch (event.kind) {
+    case 'chunk_fault':
+      note(state, 'malformed_event', event.id);
+      return;
     case 'run_finished':
     case 'run_error':
     case 'run_cancelled':
@@ -195,9 +304,6 @@ function apply(state: FoldState, event: StreamEvent): void {
     case 'call_result':
       applyCall(state, event, event.subagent);
       return;
-    case 'messages_snapshot':
-      applySnapshot(state, event.messages);
-      return;
     case 'interrupt': {
       const run = currentRun(state);
       if (run) run.interrupted = true;
@@ -213,6 +319,7 @@ function apply(state: FoldState, event: StreamEvent): void {
       if (event.id !== undefined) state.held.otherIds.add(event.id);
       return;
     default:
+    // Runs that start and snapshots are large events.
   }
 }
 
@@ -223,18 +330,18 @@ function apply(state: FoldState, event: StreamEvent): void {
 const MAX_SNAPSHOT_WORK = 500_000;
 
 /**
- * Most messages and calls in one snapshot, since it is merged in one turn of the event loop. The largest event that is
- * read by default has hardly room for as many with ids and words.
+ * Most messages and calls in one snapshot: some passes over all of them are one step each. The largest event that is read by
+ * default has hardly room for as many with ids and words.
  */
 export const MAX_SNAPSHOT_ITEMS = 4000;
 
-function applySnapshot(state: FoldState, value: JsonValue | undefined): void {
+function* applyingSnapshot(state: FoldState, value: JsonValue | undefined): Steps<void> {
   const { held } = state;
   if (Array.isArray(value) && value.length > MAX_SNAPSHOT_ITEMS) {
     exhaust(state);
     return;
   }
-  const { messages, sideIds } = readWireMessages(value ?? null, (oddity, id) => note(state, oddity, id));
+  const { messages, sideIds } = yield* readingWireMessages(value ?? null, (oddity, id) => note(state, oddity, id));
   for (const id of sideIds) held.otherIds.add(id);
   if (!Array.isArray(value)) return;
   const items = messages.reduce((sum, { calls }) => sum + 1 + calls.length, 0);
@@ -245,7 +352,7 @@ function applySnapshot(state: FoldState, value: JsonValue | undefined): void {
     exhaust(state);
     return;
   }
-  mergeSnapshot(held, messages, { at: state.at, note: (code, id) => note(state, code, id) });
+  yield* mergingSnapshot(held, messages, { at: state.at, note: (code, id) => note(state, code, id) });
 }
 
 function exhaust(state: FoldState): void {
@@ -299,6 +406,7 @@ function nameCalls(state: FoldState): void {
 function* noteCalls(state: FoldState): Steps<void> {
   for (const [index, call] of [...state.held.calls.values()].entries()) {
     if (index % ITEMS_PER_STEP === 0) yield;
+    if (call.changedAt !== undefined && isLongUnread(call)) yield* readingArguments(call);
     if (call.orphanAt !== undefined) state.log.note('orphan_result', call.orphanAt, call.id);
     if (call.changedAt !== undefined && isUnparsed(call)) state.log.note('unparsed_arguments', call.changedAt, call.id);
   }
@@ -307,8 +415,20 @@ function* noteCalls(state: FoldState): Steps<void> {
 function* materialise(state: FoldState): Steps<Message[]> {
   const answered = new Set(state.held.results.keys());
   const messages: Message[] = [];
+  let work = 0;
   for (const held of inOrder(state.held)) {
-    if (messages.length % ITEMS_PER_STEP === 0) yield;
+    for (const call of held.calls) {
+      if (isLongUnread(call)) yield* readingArguments(call);
+      work += workOfArguments(call);
+      if (work < ITEMS_PER_STEP) continue;
+      work = 0;
+      yield;
+    }
+    work += 1;
+    if (work >= ITEMS_PER_STEP) {
+      work = 0;
+      yield;
+    }
     messages.push(toMessage(held, answered));
   }
   return messages;

@@ -1,6 +1,8 @@
 import type { ToolCall } from '../conversation/message.ts';
+import { JSON_PIECE_CHARACTERS } from '../lib/parse-json.ts';
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import type { HeldMessage } from './held-message.ts';
-import { parseToolArguments } from './tool-arguments.ts';
+import { parseToolArguments, parsingToolArguments } from './tool-arguments.ts';
 
 /**
  * A tool call while its exchange is being read. `open`: arguments may follow. `ended`: TOOL_CALL_END was seen, or the
@@ -77,6 +79,24 @@ export function parsedArguments(call: HeldCall): ToolCall['args'] {
   if (call.argumentTexts.length === 0 && call.knownArguments) return call.knownArguments;
   call.parsed ??= parseToolArguments(argumentText(call));
   return call.parsed;
+}
+
+/** The arguments have yet to be parsed, and are so long that this takes more than one step. */
+export function isLongUnread(call: HeldCall): boolean {
+  return call.parsed === undefined && charactersOf(call) > JSON_PIECE_CHARACTERS;
+}
+
+/** What it costs to parse the arguments, in items such as messages. */
+export function workOfArguments(call: HeldCall): number {
+  return call.parsed === undefined ? 1 + Math.floor((charactersOf(call) * ITEMS_PER_STEP) / JSON_PIECE_CHARACTERS) : 1;
+}
+
+const charactersOf = ({ argumentTexts }: HeldCall): number =>
+  argumentTexts.reduce((sum, { length }) => sum + length, 0);
+
+/** Parses the arguments, as {@link parsedArguments} would, in steps. */
+export function* readingArguments(call: HeldCall): Steps<void> {
+  call.parsed = yield* parsingToolArguments(argumentText(call));
 }
 
 /** Announcements of a call beyond this many are not compared any more: each would cost as much as the arguments are long. */

@@ -47,8 +47,8 @@ function describedCall(fields: JsonObject): JsonObject | undefined {
 export const MAX_INTERRUPTS = 1000;
 
 /**
- * Adds an interrupt to those that are known; false when there are too many. One call interrupts once, however many events say so: Mastra announces it
- * both as CUSTOM and in the outcome; the outcome's id is the one a resume names.
+ * Adds an interrupt to those that are known; false when there are too many. One call interrupts once, however many
+ * events say so: Mastra announces it both as CUSTOM and in the outcome; the outcome's id is the one a resume names.
  */
 export function addInterrupt(known: Interrupt[], interrupt: Interrupt): boolean {
   const { id, toolCallId } = interrupt;

@@ -1,3 +1,4 @@
+import type { Steps } from '../lib/steps.ts';
 import { type HeldMessage, heldText } from './held-message.ts';
 import type { HeldMessages } from './held-messages.ts';
 import type { WireMessage } from './wire-message.ts';
@@ -11,16 +12,16 @@ export interface Matches {
 /**
  * For each message of a snapshot the held one it speaks of, where there is one: by id first, tool messages then by call,
  * assistant messages by their calls and then by text, other messages by text. Text and calls may have been streamed
- * apart, and a text in pieces or not yet to its end. No held message is taken twice.
+ * apart, and a text in pieces or not yet to its end. No held message is taken twice. Each pass over all of them is a step.
  *
  * @param before all held messages, in order.
  * @param wires the snapshot's, without repeats.
  */
-export function matchMessages(
+export function* matchingMessages(
   held: HeldMessages,
   before: readonly HeldMessage[],
   wires: readonly WireMessage[],
-): Matches {
+): Steps<Matches> {
   const matches = new Map<WireMessage, HeldMessage>();
   const taken = new Set<HeldMessage>();
   const take = (wire: WireMessage, message: HeldMessage | undefined): boolean => {
@@ -35,9 +36,11 @@ export function matchMessages(
   const unmatched = wires.filter(
     (wire) => !take(wire, wire.role === 'tool' ? byAnswer.get(answerKey(wire))?.at(-1) : held.byId.get(wire.id)),
   );
+  yield;
   if (unmatched.length === 0) return { matches, joined: matchTexts(before, wires, matches, taken) };
 
   const byText = queuesBy(before, (message) => textKey(message.role, heldText(message)));
+  yield;
   // Keys of many calls cost; most snapshots need none.
   const callers = unmatched.some(({ calls }) => calls.length > 0) ? before : [];
   const byCalls = queuesBy(callers, (message) => callsKey(message.calls));
@@ -46,15 +49,18 @@ export function matchMessages(
     for (let message = queue?.pop(); message; message = queue?.pop()) if (take(wire, message)) return true;
     return false;
   };
+  yield;
   const remaining = unmatched.filter(
     (wire) =>
       !takeFirst(wire, wire.role === 'tool' ? byAnswered.get(wire.toolCallId) : byCalls.get(callsKey(wire.calls))),
   );
+  yield;
   const last = remaining.filter(
     (wire) => wire.role !== 'tool' && !takeFirst(wire, byText.get(textKey(wire.role, wire.text))),
   );
   // A message that gathers calls which were streamed apart, or holds some of those that were streamed together.
   for (const wire of last) wire.calls.some((call) => take(wire, textlessOwner(held, call.id)));
+  yield;
   return { matches, joined: matchTexts(before, wires, matches, taken) };
 }
 

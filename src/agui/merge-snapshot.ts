@@ -1,7 +1,8 @@
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import type { FindingCode } from './findings.ts';
 import { type HeldMessage, heldText, setText } from './held-message.ts';
 import { callFromWire, fromWire, type HeldMessages, inOrder, replaceAll, restateCall } from './held-messages.ts';
-import { answerKey, matchMessages } from './match-snapshot.ts';
+import { answerKey, matchingMessages } from './match-snapshot.ts';
 import type { WireMessage, WireToolCall } from './wire-message.ts';
 
 export interface SnapshotContext {
@@ -13,26 +14,34 @@ export interface SnapshotContext {
 /**
  * Merges a MESSAGES_SNAPSHOT into what is held. Its order and its ids win. Ids of a snapshot often differ from the
  * streamed ones, so {@link matchMessages} says which is which. What the snapshot lacks is kept, marked, behind the message it
- * followed.
+ * followed. In steps: `held` is whole only after the last.
  */
-export function mergeSnapshot(held: HeldMessages, snapshot: readonly WireMessage[], context: SnapshotContext): void {
+export function* mergingSnapshot(
+  held: HeldMessages,
+  snapshot: readonly WireMessage[],
+  context: SnapshotContext,
+): Steps<void> {
   const before = inOrder(held);
   const wires = withoutRepeats(snapshot);
-  const { matches, joined } = matchMessages(held, before, wires);
+  yield;
+  const { matches, joined } = yield* matchingMessages(held, before, wires);
+  yield;
   const claimed = {
     calls: new Set(wires.flatMap(({ calls }) => calls.map(({ id }) => id))),
     texts: new Set(wires.filter(({ role }) => role === 'assistant').map(({ text }) => text)),
   };
 
-  const merged = wires.map((wire) => {
+  const merged: HeldMessage[] = [];
+  for (const wire of wires) {
     const message = matches.get(wire) ?? fromWire(held, { ...wire, calls: [] }, false);
     update(held, message, wire, claimed, context.at);
-    return message;
-  });
+    if (merged.push(message) % ITEMS_PER_STEP === 0) yield;
+  }
 
   const stated = new Set(merged);
   const absorbed = new Set<HeldMessage>();
-  for (const message of before) {
+  for (const [index, message] of before.entries()) {
+    if (index % ITEMS_PER_STEP === 0) yield;
     if (stated.has(message)) continue;
     const heir = joined.get(message) ?? absorber(message);
     if (heir) {
@@ -45,7 +54,9 @@ export function mergeSnapshot(held: HeldMessages, snapshot: readonly WireMessage
     }
     if (message.calls.length > 0) message.calls = message.calls.filter(({ owner }) => owner === message);
   }
-  replaceAll(held, weave(before, merged, stated, absorbed));
+  const woven = weave(before, merged, stated, absorbed);
+  yield;
+  replaceAll(held, woven);
 }
 
 /** The message that has taken over all of an assistant message's calls, when it held nothing else. */

@@ -1,9 +1,9 @@
-import { ITEMS_PER_STEP } from '../lib/steps.ts';
+import { ITEMS_PER_STEP, paced, type Steps } from '../lib/steps.ts';
 import { giveWay } from '../lib/turn.ts';
 import type { Fold } from './fold.ts';
 
 /** What feeds a fold. */
-export type FoldInput = Pick<Fold, 'push' | 'skip' | 'note'>;
+export type FoldInput = Pick<Fold, 'push' | 'pushText' | 'skip' | 'note'>;
 
 /**
  * A fold's input that only keeps what it is given until {@link PacedInput.settle} folds it, a turn's worth of work at a
@@ -14,31 +14,36 @@ export interface PacedInput extends FoldInput {
   settle(): Promise<void> | undefined;
 }
 
+/** Does one thing that was given; what is left to do of it is returned. */
+type Job = () => Steps<void> | void;
+
 export function pacedInput(fold: Fold): PacedInput {
-  let waiting: (() => void)[] = [];
+  let waiting: Job[] = [];
   return {
-    push: (value, arrival) => void waiting.push(() => fold.push(value, arrival)),
+    push: (value, arrival) => void waiting.push(() => fold.pushing(value, arrival)),
+    pushText: (text, arrival) => void waiting.push(() => fold.pushingText(text, arrival)),
     skip: (code, id) => void waiting.push(() => fold.skip(code, id)),
     note: (code, id) => void waiting.push(() => fold.note(code, id)),
     settle() {
-      const steps = waiting.values();
+      const steps = folding(fold, waiting);
       waiting = [];
-      return foldTurn(fold, steps) ? undefined : foldOn(fold, steps);
+      return steps.next().done ? undefined : foldOn(steps);
     },
   };
 }
 
-/** Folds until a turn's work is done; true when nothing is left. */
-function foldTurn(fold: Fold, steps: ArrayIterator<() => void>): boolean {
-  const before = fold.work();
-  for (let step = steps.next(); !step.done; step = steps.next()) {
-    step.value();
-    if (fold.work() - before >= ITEMS_PER_STEP) return false;
+function* folding(fold: Fold, jobs: readonly Job[]): Steps<void> {
+  let before = fold.work();
+  for (const job of jobs) {
+    const rest = job();
+    if (rest) yield* rest;
+    if (fold.work() - before < ITEMS_PER_STEP) continue;
+    before = fold.work();
+    yield;
   }
-  return true;
 }
 
-async function foldOn(fold: Fold, steps: ArrayIterator<() => void>): Promise<void> {
-  do await giveWay();
-  while (!foldTurn(fold, steps));
+async function foldOn(steps: Steps<void>): Promise<void> {
+  await giveWay();
+  await paced(steps);
 }

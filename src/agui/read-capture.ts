@@ -1,6 +1,6 @@
-import { parseJson } from '../lib/json.ts';
 import { AG_UI_STREAM_TYPES, mediaType } from '../lib/media-type.ts';
-import { paced } from '../lib/steps.ts';
+import { parsingJson } from '../lib/parse-json.ts';
+import { paced, type Steps } from '../lib/steps.ts';
 import type { Capture, ChunkArrival } from './capture.ts';
 import { type ContentEnd, decodeContent, type Slice, SLICE_BYTES } from './decode-content.ts';
 import type { Ending, Exchange, Run, Timing } from './exchange.ts';
@@ -79,8 +79,12 @@ async function readRequest(capture: Capture, bounds: ReadBounds): Promise<ReadRe
     return room >= 0;
   });
   if (end !== 'complete') return { end };
-  const request = await paced(readingRunRequest(parseJson(Buffer.concat(pieces).toString('utf8'))));
+  const request = await paced(readingRequestText(Buffer.concat(pieces).toString('utf8')));
   return request ? { request, end } : { end };
+}
+
+function* readingRequestText(text: string): Steps<RunRequest | undefined> {
+  return yield* readingRunRequest(yield* parsingJson(text));
 }
 
 async function readResponse(

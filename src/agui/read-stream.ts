@@ -1,4 +1,3 @@
-import { parseJson } from '../lib/json.ts';
 import { createFrameDecoder } from './decode-frames.ts';
 import { createLineDecoder } from './decode-lines.ts';
 import { createSseDecoder } from './decode-sse.ts';
@@ -26,11 +25,8 @@ export async function openStreamReader(
   const stop = (): void => {
     stopped = true;
   };
-  const readText = (text: string, sseName?: string): void => {
-    const value = parseJson(text);
-    if (value === undefined) fold.skip('malformed_json', text.trim() === DONE ? DONE : '');
-    else fold.push(value, sseName === undefined ? arrival : { ...arrival, sseName });
-  };
+  const readText = (text: string, sseName?: string): void =>
+    fold.pushText(text, sseName === undefined ? arrival : { ...arrival, sseName });
 
   const decoder = await openDecoder();
   return {
@@ -72,6 +68,3 @@ export async function openStreamReader(
     }
   }
 }
-
-/** What OpenAI-style servers send after the last event. It is no event, and AG-UI clients refuse it. */
-const DONE = '[DONE]';

@@ -1,30 +1,44 @@
 import type { ToolCall } from '../conversation/message.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { endOfString, parsingJson } from '../lib/parse-json.ts';
+import { atOnce, type Steps } from '../lib/steps.ts';
 
-/** Deeper arguments stay text, or are left out: whoever serialised them again could exhaust the stack. */
+/**
+ * Deeper arguments stay text, or are left out: whoever serialised them again could exhaust the stack. Less than
+ * `KEPT_LEVELS`, so what was left out of a long text is never taken for what was said.
+ */
 const MAX_DEPTH = 500;
 
 /** The arguments that `text` stands for: an empty text is `{}`, anything that is not a JSON object stays text. */
-export function parseToolArguments(text: string): ToolCall['args'] {
+export const parseToolArguments = (text: string): ToolCall['args'] => atOnce(parsingToolArguments(text));
+
+/** The same in steps. */
+export function* parsingToolArguments(text: string): Steps<ToolCall['args']> {
   if (text === '') return {};
-  const value = nestsTooDeep(text) ? undefined : parseJson(text);
+  const value = nestsTooDeep(text) ? undefined : yield* parsingJson(text);
   return isJsonObject(value) ? value : { unparsed: text };
 }
 
-function nestsTooDeep(text: string): boolean {
+/** JSON that nests deeper than tool arguments may. */
+export function nestsTooDeep(text: string): boolean {
   if (text.length <= 2 * MAX_DEPTH) return false;
   let depth = 0;
-  let inString = false;
   for (let index = 0; index < text.length; index += 1) {
-    const character = text[index];
-    if (inString) {
-      if (character === '\\') index += 1;
-      else if (character === '"') inString = false;
-    } else if (character === '"') inString = true;
-    else if (character === '{' || character === '[') {
-      depth += 1;
-      if (depth > MAX_DEPTH) return true;
-    } else if (character === '}' || character === ']') depth -= 1;
+    switch (text.charCodeAt(index)) {
+      case 0x22: // "
+        index = endOfString(text, index);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        depth += 1;
+        if (depth > MAX_DEPTH) return true;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth -= 1;
+        break;
+      default:
+    }
   }
   return false;
 }

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import type { Message } from '../conversation/message.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { atOnce, ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import { type Content, readContent } from './content.ts';
 import { type Leniency, type NoteLeniency, readLeniently } from './lenient.ts';
 
@@ -30,11 +30,9 @@ export interface WireMessages {
 
 export type NoteOddity = (oddity: Leniency | 'malformed_event', id: string) => void;
 
-/** Reads the `messages` of a RunAgentInput or a MESSAGES_SNAPSHOT. What is no message is left out and noted. */
-export const readWireMessages = (value: JsonValue | undefined, note: NoteOddity): WireMessages =>
-  atOnce(readingWireMessages(value, note));
-
-/** The same in steps. */
+/**
+ * Reads the `messages` of a RunAgentInput or a MESSAGES_SNAPSHOT, in steps. What is no message is left out and noted.
+ */
 export function* readingWireMessages(value: JsonValue | undefined, note: NoteOddity): Steps<WireMessages> {
   const messages: WireMessage[] = [];
   const sideIds: string[] = [];

@@ -111,15 +111,25 @@ const callIds = (message: AssistantMessage) => JSON.stringify(message.toolCalls.
  * words all pass through the stream first, so a reply that nobody streamed is a copy.
  */
 function markRepeats(held: readonly Message[], claimed: readonly Message[], aligned: number[]): void {
-  const pairs = new Set<string>();
-  for (let at = 0; at + 1 < held.length; at += 1) pairs.add(pairKey(held[at], held[at + 1]));
+  // Keys cost as much as there are words, and few requests need any.
+  let pairs: Set<string> | undefined;
   for (let at = 0; at + 1 < claimed.length; at += 1) {
     if (aligned[at] !== -1 || aligned[at + 1] !== -1) continue;
     if (claimed[at]?.role !== 'user' || claimed[at + 1]?.role !== 'assistant') continue;
+    pairs ??= pairsOf(held);
     if (!pairs.has(pairKey(claimed[at], claimed[at + 1]))) continue;
     aligned[at] = REPEATED;
     aligned[at + 1] = REPEATED;
   }
+}
+
+function pairsOf(held: readonly Message[]): Set<string> {
+  const pairs = new Set<string>();
+  for (const [at, first] of held.entries()) {
+    const second = held[at + 1];
+    if (first.role === 'user' && second?.role === 'assistant') pairs.add(pairKey(first, second));
+  }
+  return pairs;
 }
 
 function pairKey(first: Message | undefined, second: Message | undefined): string {

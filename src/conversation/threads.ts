@@ -2,7 +2,7 @@ import type { Exchange } from '../agui/exchange.ts';
 import { isWaiting } from './completion.ts';
 import { type Conversation, type ThreadKey, threadKeyOf, threadKeyText } from './conversation.ts';
 import { type MergeKind, mergeExchange } from './merge-runs.ts';
-import type { Message } from './message.ts';
+import type { Message, ToolCall } from './message.ts';
 
 export interface ThreadsOptions {
   /** A conversation closes when nothing was seen of it for this long. */
@@ -241,11 +241,22 @@ export function charactersOf(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + OVERHEAD_CHARACTERS + wordsOf(message), 0);
 }
 
+/** Known ones: a thread is counted anew with each of its runs, and most of its calls are those of the runs before. */
+const countedCalls = new WeakMap<readonly ToolCall[], number>();
+
+function charactersOfCalls(calls: readonly ToolCall[]): number {
+  const known = countedCalls.get(calls);
+  if (known !== undefined) return known;
+  const characters = JSON.stringify(calls).length;
+  countedCalls.set(calls, characters);
+  return characters;
+}
+
 function wordsOf(message: Message): number {
   const ids = message.id.length + (message.subagent?.length ?? 0);
   switch (message.role) {
     case 'assistant':
-      return ids + message.text.length + (message.toolCalls.length > 0 ? JSON.stringify(message.toolCalls).length : 0);
+      return ids + message.text.length + (message.toolCalls.length > 0 ? charactersOfCalls(message.toolCalls) : 0);
     case 'tool':
       return ids + message.text.length + (message.error?.length ?? 0) + message.toolCallId.length;
     default:

@@ -1,0 +1,61 @@
+import { endOfString } from '../lib/parse-json.ts';
+
+/** What of a request is looked into, in both ways that clients write it. */
+const LOOKED_INTO = new Set(['"body"', '"forwardedProps"', '"forwarded_props"', '"command"']);
+
+const CODES = { quote: 0x22, arrayStart: 0x5b, arrayEnd: 0x5d, objectStart: 0x7b, objectEnd: 0x7d } as const;
+
+/**
+ * The JSON of a request without what its head does not depend on: an object that is none of its own, nor of its envelope,
+ * is empty, and of each list there is at most one item, a 0. To parse that costs little, however long the messages and the
+ * state are. What is left out is not looked at either, so it may be no JSON.
+ */
+export function outlineRequest(text: string): string {
+  const pieces: string[] = [];
+  /** Where the text that is kept begins. */
+  let from = 0;
+  let depth = 0;
+  /** The depth of the list or object that is being left out. */
+  let leftOut: number | undefined;
+  let lastString = '';
+  const leaveOut = (end: number, shown: string): void => {
+    pieces.push(text.slice(from, end), shown);
+    leftOut = depth;
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case CODES.quote: {
+        const end = endOfString(text, at);
+        if (leftOut === undefined) lastString = text.slice(at, end + 1);
+        at = end;
+        break;
+      }
+      case CODES.arrayStart:
+        depth += 1;
+        if (leftOut === undefined) leaveOut(at, isEmptyList(text, at) ? '[]' : '[0]');
+        break;
+      case CODES.objectStart:
+        depth += 1;
+        if (leftOut === undefined && depth > 1 && !LOOKED_INTO.has(lastString)) leaveOut(at, '{}');
+        break;
+      case CODES.arrayEnd:
+      case CODES.objectEnd:
+        if (leftOut === depth) {
+          leftOut = undefined;
+          from = at + 1;
+        }
+        depth -= 1;
+        break;
+      default:
+    }
+  }
+  if (leftOut === undefined) pieces.push(text.slice(from));
+  return pieces.join('');
+}
+
+const EMPTY_LIST = /\[[ \t\r\n]*\]/y;
+
+function isEmptyList(text: string, at: number): boolean {
+  EMPTY_LIST.lastIndex = at;
+  return EMPTY_LIST.test(text);
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { createFold, type Fold } from '../../src/agui/fold.ts';
+import { readRunRequest } from '../../src/agui/input.ts';
+import { pacedInput } from '../../src/agui/paced-input.ts';
+import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
+import { JSON_PIECE_CHARACTERS } from '../../src/lib/parse-json.ts';
+import { ITEMS_PER_STEP, type Steps } from '../../src/lib/steps.ts';
+
+const COUNT = 10 * ITEMS_PER_STEP;
+
+const messages = (prefix = 'm'): JsonObject[] =>
+  Array.from({ length: COUNT }, (_, at) => ({
+    id: `${prefix}${at}`,
+    role: at % 2 ? 'assistant' : 'user',
+    content: `${at}`,
+  }));
+
+const longArguments = JSON.stringify({ gauges: Array.from({ length: 10_000 }, (_, at) => ({ at })) });
+const callEvents: readonly JsonObject[] = [
+  { type: 'TOOL_CALL_START', toolCallId: 'c', toolCallName: 'gauges' },
+  { type: 'TOOL_CALL_ARGS', toolCallId: 'c', delta: longArguments },
+];
+const callChunk: JsonObject = {
+  type: 'TOOL_CALL_CHUNK',
+  toolCallId: 'c',
+  toolCallName: 'gauges',
+  delta: longArguments,
+};
+
+/** Pushes `event`; how many steps its work takes beyond the first. */
+function stepsOf(fold: Fold, event: JsonValue): number {
+  return countSteps(fold.pushing(event));
+}
+
+function countSteps(steps: Steps<unknown> | undefined): number {
+  let count = 0;
+  for (const _ of steps ?? []) count += 1;
+  return count;
+}
+
+function foldOf(...events: readonly JsonValue[]): Fold {
+  const fold = createFold(readRunRequest({ threadId: 't', runId: 'r', messages: [] }));
+  for (const event of [{ type: 'RUN_STARTED', threadId: 't', runId: 'r' }, ...events]) fold.push(event);
+  return fold;
+}
+
+describe('an event that is worth thousands', () => {
+  const PIECES = Math.floor(longArguments.length / JSON_PIECE_CHARACTERS);
+
+  it.each<[string, readonly JsonValue[], JsonValue, number]>([
+    ['a snapshot', [], { type: 'MESSAGES_SNAPSHOT', messages: messages() }, COUNT / ITEMS_PER_STEP],
+    [
+      'a snapshot under other ids',
+      [{ type: 'MESSAGES_SNAPSHOT', messages: messages() }],
+      { type: 'MESSAGES_SNAPSHOT', messages: messages('n') },
+      COUNT / ITEMS_PER_STEP,
+    ],
+    [
+      'a run that echoes its input',
+      [{ type: 'RUN_FINISHED', threadId: 't', runId: 'r' }],
+      { type: 'RUN_STARTED', threadId: 't', runId: 'r2', input: { messages: messages() } },
+      COUNT / ITEMS_PER_STEP,
+    ],
+    ['the end of long arguments', callEvents, { type: 'TOOL_CALL_END', toolCallId: 'c' }, PIECES],
+    ['what ends a call in chunks', [callChunk], { type: 'STATE_SNAPSHOT', snapshot: {} }, PIECES],
+  ])('is applied in steps: %s', (_what, before, event, least) => {
+    const fold = foldOf(...before);
+    expect(stepsOf(fold, event)).toBeGreaterThanOrEqual(Math.floor(least));
+    const atOnce = foldOf(...before);
+    atOnce.push(event);
+    expect(fold.finish('complete')).toEqual(atOnce.finish('complete'));
+  });
+
+  it('is parsed in steps', () => {
+    const text = JSON.stringify({ type: 'STATE_SNAPSHOT', snapshot: JSON.parse(longArguments) as JsonObject });
+    expect(countSteps(foldOf().pushingText(text))).toBeGreaterThanOrEqual(PIECES - 1);
+  });
+
+  it('is not, when it is small', () => {
+    const [start = {}] = callEvents;
+    const fold = foldOf(start);
+    expect(fold.pushing({ type: 'TOOL_CALL_ARGS', toolCallId: 'c', delta: '{}' })).toBeUndefined();
+    expect(fold.pushing({ type: 'TOOL_CALL_END', toolCallId: 'c' })).toBeUndefined();
+    expect(fold.pushingText('{"type":"CUSTOM","name":"tick","value":1}')).toBeUndefined();
+  });
+
+  it('is whole before the next is taken', async () => {
+    const fold = foldOf();
+    const input = pacedInput(fold);
+    input.pushText(JSON.stringify({ type: 'MESSAGES_SNAPSHOT', messages: messages() }));
+    input.pushText('{"type":"TEXT_MESSAGE_START","messageId":"last"}');
+    input.pushText('{"type":');
+    await input.settle();
+
+    const { messages: read, findings } = fold.finish('complete');
+    expect(read.map(({ id }) => id)).toEqual([...messages().map(({ id }) => id), 'last']);
+    expect(findings).toContainEqual({ code: 'malformed_json', at: 3, id: '' });
+  });
+
+  it('reads long arguments that never end in steps, too', () => {
+    const steps = foldOf(...callEvents).finishing('complete');
+    let count = 0;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) count += 1;
+    expect(count).toBeGreaterThanOrEqual(PIECES - 1);
+    expect(step.value.messages).toMatchObject([{ toolCalls: [{ args: JSON.parse(longArguments), state: 'open' }] }]);
+  });
+});
