@@ -36,7 +36,7 @@ export interface SidecarOptions {
 /**
  * Builds the sidecar from a configuration and starts it. Resolves when it is ready for traffic.
  *
- * @throws {ListenError} when a port cannot be had; nothing listens then.
+ * @throws {ListenError} when a port, address or socket cannot be had; nothing listens then.
  */
 export async function startSidecar(config: Config, options: SidecarOptions): Promise<Sidecar> {
   const { log, clock = systemClock, worker = true } = options;
@@ -104,14 +104,10 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
   const { socket, port, host } = config.listen;
   const bound = await proxy.listen(socket ? { path: socket } : { port, host }).catch(async (cause: unknown) => {
     await admin.stop();
-    throw socket
-      ? new ListenError(
-          'proxy',
-          { socket },
-          'its folder must exist and be open for writing; remove a socket that nobody listens on, or set listen.socket',
-          cause,
-        )
-      : new ListenError('proxy', { port, host }, 'set listen.port or PORT', cause);
+    const place = socket
+      ? { socket, setting: 'listen.socket or LISTEN_SOCKET' }
+      : { host, port, settings: { host: 'listen.host or HOST', port: 'listen.port or PORT' } };
+    throw new ListenError('proxy', place, cause);
   });
 
   // Loading the SDK takes a second of this thread. The listeners stand already, so what comes in waits and is not refused;

@@ -79,6 +79,19 @@ it('closes a thread once, although a run of it lasts longer than the idle time',
   expect(await closed(2)).toBe(true);
 });
 
+describe('a start', () => {
+  it.each([
+    ['listen.host=999.1.1.1', /^the proxy cannot listen on 999\.1\.1\.1:0 .* set listen\.host or HOST$/],
+    [
+      'listen.socket=/nowhere/x.sock',
+      /^the proxy cannot listen on \/nowhere\/x\.sock .* set listen\.socket or LISTEN_SOCKET$/,
+    ],
+    ['admin.host=999.1.1.1', /^the admin listener cannot listen on 999\.1\.1\.1:0 .* set admin\.host or ADMIN_HOST$/],
+  ])('that fails names the setting that is wrong: %s', async (set, message) => {
+    await expect(start('http://127.0.0.1:9', [set])).rejects.toThrow(message);
+  });
+});
+
 describe('a stop', () => {
   const QUIET_MS = 1000;
   const DELAY = ['shutdown.delay=1h', 'shutdown.grace=2h'];

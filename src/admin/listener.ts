@@ -12,7 +12,7 @@ export interface AdminListener extends AsyncDisposable {
  * Serves `app` on a port of its own.
  *
  * @param address port 0 takes a free one.
- * @throws {ListenError} when the port cannot be had.
+ * @throws {ListenError} when the port or address cannot be had.
  */
 export async function startAdminListener(
   app: RequestListener,
@@ -23,7 +23,8 @@ export async function startAdminListener(
   try {
     await once(server, 'listening');
   } catch (cause) {
-    throw new ListenError('admin listener', { host, port }, 'set admin.port or ADMIN_PORT', cause);
+    const settings = { host: 'admin.host or ADMIN_HOST', port: 'admin.port or ADMIN_PORT' };
+    throw new ListenError('admin listener', { host, port, settings }, cause);
   }
   const bound = server.address();
   let stopping: Promise<void> | undefined;

@@ -44,7 +44,10 @@ export const SETTINGS = {
   'listen.host': { env: 'HOST', type: host, default: '0.0.0.0', help: 'Address clients connect to.' },
   'listen.socket': {
     env: 'LISTEN_SOCKET',
-    type: text('the absolute path of a socket, such as /run/sidecar.sock', /^\/[^\0\r\n]{1,100}$/),
+    type: text(
+      'the absolute path of a socket, of at most 101 characters, such as /run/sidecar.sock',
+      /^\/[^\0\r\n]{1,100}$/,
+    ),
     help: 'Unix socket clients connect to, in place of a port. Its folder must exist, and who may connect follows from the umask. One that a crash left behind must be removed before the next start.',
   },
   'listen.max_connections': {

@@ -11,13 +11,16 @@ export interface MemoryStoreOptions {
   readonly events: StoreEvents;
 }
 
+/** What work that was told to stop may take to do so. Longer only by a defect, for which a stop does not wait. */
+const LEAVING_MS = 1000;
+
 /** A store that lives and dies with the process. Bounded: it sheds the oldest job and says so. */
 export function createMemoryStore({ threads: options, capacity, clock, events }: MemoryStoreOptions): Store {
   const threads = new Threads(options);
   // A map keeps the order of arrival and knows ids: both ends of the queue and duplicates in one structure.
   const queue = new Map<string, ScoringJob>();
   let queuedCharacters = 0;
-  const inFlight = new Map<string, Promise<void>>();
+  const inFlight = new Map<string, { readonly job: ScoringJob; readonly done: Promise<void> }>();
   const stop = new AbortController();
   let consumer: (ConsumeOptions & { readonly work: Work }) | undefined;
   let cancelRetry: (() => void) | undefined;
@@ -26,6 +29,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   const shortestWaitMs = Math.min(options.idleMs, options.waitingMs, options.openRunMs);
   let tellIdle: (() => void) | undefined;
   let isClosing = false;
+  let hasGivenUp = false;
   let closed: Promise<void> | undefined;
 
   /** Sees to it that a timer fires by the time the next thread is due; one that fires sooner than that is left to. */
@@ -52,7 +56,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       if (limit === 0 && askAgainAt !== undefined) cancelRetry = clock.schedule(askAgainAt - clock.now(), pump);
       if (inFlight.size >= Math.min(limit, consumer.concurrency)) return;
       takeOut(job);
-      inFlight.set(id, run(consumer.work, job));
+      inFlight.set(id, { job, done: run(consumer.work, job) });
     }
   }
 
@@ -67,6 +71,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
     try {
       await work(job, stop.signal);
     } catch (error) {
+      if (hasGivenUp) return;
       if (stop.signal.aborted) events.onDropped(job, 'expired');
       else events.onDropped(job, 'expired', error);
     } finally {
@@ -98,7 +103,19 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
     for (const job of queue.values()) events.onDropped(job, 'expired');
     queue.clear();
     queuedCharacters = 0;
-    await Promise.all(inFlight.values());
+    await left();
+  }
+
+  /** Resolves once nothing is under way any more; work that does not end although it was told to is given up. */
+  async function left(): Promise<void> {
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.schedule(LEAVING_MS, resolve);
+    await Promise.race([isLate, Promise.all([...inFlight.values()].map(({ done }) => done))]);
+    cancel();
+    hasGivenUp = true;
+    const cause = new Error(`the work on this job went on for ${LEAVING_MS} ms after it was told to stop`);
+    for (const { job } of inFlight.values()) events.onDropped(job, 'expired', cause);
+    inFlight.clear();
   }
 
   return {

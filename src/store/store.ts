@@ -5,7 +5,7 @@ import type { Closing } from '../conversation/threads.ts';
 import type { Admission } from '../lib/admission.ts';
 import type { ScoringJob } from '../scoring/scorecard.ts';
 
-/** Does one job. Rejects only when `signal` aborts. */
+/** Does one job. Rejects only when `signal` aborts, and soon after it: what goes on is given up. */
 export type Work = (job: ScoringJob, signal: AbortSignal) => Promise<void>;
 
 interface StoreStats {
@@ -24,8 +24,8 @@ export interface StoreEvents {
   /** A conversation closed. Called exactly once per closing. */
   onClosing(closing: Closing): void;
   /**
-   * A job that was taken will not be done: the queue was full, or the process stops. `cause`: what the work threw, when
-   * nobody had stopped it, which is a defect.
+   * A job that was taken will not be done: the queue was full, or the process stops. `cause`, which is a defect: what the
+   * work threw when nobody had stopped it, or that it did not stop when it was told to.
    */
   onDropped(job: ScoringJob, why: 'shed' | 'expired', cause?: unknown): void;
 }
@@ -57,8 +57,9 @@ export interface Store {
   consume(work: Work, options: ConsumeOptions): void;
   stats(): StoreStats;
   /**
-   * Closes all open threads, works on jobs, those of the closings included, until `graceMs` have passed, then aborts what
-   * is left. Every thread and job is accounted for through {@link StoreEvents} when it resolves. Idempotent.
+   * Closes all open threads, works on jobs, those of the closings included, until `graceMs` have passed, then aborts
+   * what is left and gives up what has not ended a second later. Every thread and job is accounted for through
+   * {@link StoreEvents} when it resolves. Idempotent.
    */
   close(graceMs: number): Promise<void>;
 }

@@ -17,3 +17,13 @@ it('takes a setting up to its first equals sign as the name', () => {
     AGENT_URL: 'http://host/?a=b',
   });
 });
+
+it('takes a setting that is empty', () => {
+  expect(readArguments(['--with', 'AGENT_URL=']).options.other?.settings).toEqual({ AGENT_URL: '' });
+});
+
+it.each(['PASS_THROUGH', '=false', ''])('refuses --with %j, which sets nothing, and says what it expects', (pair) => {
+  expect(() => readArguments([`--with=${pair}`])).toThrow(
+    new TypeError(`--with "${pair}" is no SETTING=VALUE. Give both, such as --with PASS_THROUGH=false.`),
+  );
+});

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Closing } from '../../src/conversation/threads.ts';
 import type { ScoringJob } from '../../src/scoring/scorecard.ts';
@@ -60,7 +61,7 @@ function controlledWork() {
     });
   const end = async (id: string) => {
     finish.get(id)?.();
-    await new Promise(setImmediate);
+    await turn();
   };
   return { started, work, end };
 }
@@ -198,6 +199,28 @@ describe('closing the store', () => {
       ['a', 'expired'],
       ['b', 'expired'],
     ]);
+  });
+
+  it('waits no longer than a moment for work that does not stop when it is told to, and counts it once', async () => {
+    const { clock, dropped, store } = setUp();
+    const late = Promise.withResolvers<void>();
+    store.consume(() => late.promise, { concurrency: 2, admission });
+    for (const id of ['a', 'b', 'c']) await store.offer(job(id));
+    const closed = store.close(10_000);
+    clock.advance(10_000);
+    await turn();
+    expect(dropped).toEqual([['c', 'expired']]);
+    clock.advance(1000);
+    await closed;
+    late.reject(new Error('stopped at last'));
+    await turn();
+
+    expect(dropped).toEqual([
+      ['c', 'expired'],
+      ['a', 'expired'],
+      ['b', 'expired'],
+    ]);
+    expect(store.stats()).toMatchObject({ queued: 0, inFlight: 0 });
   });
 
   it('calls what a stop adds beyond its capacity expired, not shed', async () => {
