@@ -3,9 +3,7 @@ import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
 import { type OnReadOpts, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isReset } from './errors.ts';
-
-/** As much as Node reads at once. */
-const READ_BYTES = 64 * 1024;
+import { copyOfRead, READ_BYTES } from './read-blocks.ts';
 
 /**
  * Reads into memory that all connections share, and keeps a copy of just what came. On its own Node takes 64 KiB for each
@@ -15,7 +13,7 @@ const READ_BYTES = 64 * 1024;
 const compactReads: OnReadOpts = {
   buffer: Buffer.allocUnsafeSlow(READ_BYTES),
   callback(this: Socket, length: number, buffer: Uint8Array): boolean {
-    return this.push(Buffer.from(buffer.subarray(0, length)));
+    return this.push(copyOfRead(buffer.subarray(0, length)));
   },
 };
 

@@ -1,12 +1,16 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { createChunkScanner } from './chunk-scanner.ts';
+import { giveBack, isLargeRead } from './read-blocks.ts';
 
 /** Where the chunks of a body go that pass around Node's parser. */
 interface BypassEvents {
-  /** A read, or the part of one that belongs to plain chunks: size lines, data and all. */
-  readonly chunks: (bytes: Buffer) => void;
-  /** The data of those chunks, piece by piece, after they were given to `chunks`. */
+  /**
+   * A read, or the part of one that belongs to plain chunks: size lines, data and all. `written`, where there is one, is to
+   * be called in a later tick, once the bytes have left or will never leave: they may be overwritten then.
+   */
+  readonly chunks: (bytes: Buffer, written?: (error?: Error | null) => void) => void;
+  /** The data of those chunks, piece by piece, after they were given to `chunks`. Lent for the time of the call. */
   readonly data: (bytes: Buffer) => void;
   /** What is left of the body, from the beginning of a chunk on, comes through the parser. */
   readonly handedBack: () => void;
@@ -125,7 +129,8 @@ export function openBypass(
     const { ranges } = scanner;
     const passed = scanner.passed();
     if (end === 'other') corkThroughTurn(client);
-    if (passed > 0) chunks(passed === bytes.length ? bytes : bytes.subarray(0, passed));
+    if (passed === bytes.length) chunks(bytes, isLargeRead(bytes) ? writtenOf(bytes) : undefined);
+    else if (passed > 0) chunks(bytes.subarray(0, passed));
     for (let index = 0; index + 1 < ranges.length; index += 2) data(bytes.subarray(ranges[index], ranges[index + 1]));
     if (end === 'incomplete') begun = Buffer.from(bytes.subarray(passed));
     if (end === 'broken') socket.destroy();
@@ -153,6 +158,13 @@ function readersOf(socket: Socket): Parse[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what listens to 'data' of a socket takes its bytes
   return socket.listeners('data') as Parse[];
 }
+
+/** Whoever writes has not let go of what could not be written: only what has left is given back. */
+const writtenOf =
+  (bytes: Buffer) =>
+  (error?: Error | null): void => {
+    if (!error) giveBack(bytes);
+  };
 
 /** Lets the last chunks and the end of the body, which Node announces in a tick of its own, leave in one write. */
 function corkThroughTurn(socket: Socket): void {

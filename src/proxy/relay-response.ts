@@ -50,8 +50,8 @@ export function relayResponse(
 
   function relayAround(around: Bypass): boolean {
     const isTaken = around.take({
-      chunks(bytes) {
-        if (!response.write(bytes)) around.pause();
+      chunks(bytes, written) {
+        if (!response.write(bytes, written)) around.pause();
       },
       data: events.forwarded,
       handedBack() {

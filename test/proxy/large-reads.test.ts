@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { copyOfRead, giveBack, READ_BYTES } from '../../src/proxy/read-blocks.ts';
+import { httpAgent, startProxy } from './support.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+describe('a copy of a large read', () => {
+  it('is laid into memory that was given back, and into no other', () => {
+    const first = copyOfRead(Buffer.alloc(READ_BYTES, 'a'));
+    const second = copyOfRead(Buffer.alloc(READ_BYTES, 'b'));
+    expect(second.buffer).not.toBe(first.buffer);
+
+    giveBack(first);
+    const third = copyOfRead(Buffer.alloc(40 * KIB, 'c'));
+
+    expect(third.buffer).toBe(first.buffer);
+    expect(third.equals(Buffer.alloc(40 * KIB, 'c'))).toBe(true);
+    expect(second.equals(Buffer.alloc(READ_BYTES, 'b'))).toBe(true);
+  });
+
+  it('can be given back by any part of it, and once', () => {
+    const copy = copyOfRead(Buffer.alloc(READ_BYTES));
+    giveBack(copy.subarray(100));
+    giveBack(copy);
+
+    const [one, other] = [copyOfRead(Buffer.alloc(READ_BYTES)), copyOfRead(Buffer.alloc(READ_BYTES))];
+    expect(one.buffer).not.toBe(other.buffer);
+  });
+
+  it('is not what a small read, or memory from elsewhere, is taken for', () => {
+    const small = copyOfRead(Buffer.alloc(100, 'a'));
+    const foreign = Buffer.allocUnsafeSlow(READ_BYTES);
+    giveBack(small);
+    giveBack(foreign);
+
+    const next = copyOfRead(Buffer.alloc(READ_BYTES));
+    expect([small.buffer, foreign.buffer]).not.toContain(next.buffer);
+  });
+
+  it('is kept in bounds while nobody needs it', () => {
+    const copies = Array.from({ length: 100 }, () => copyOfRead(Buffer.alloc(READ_BYTES)));
+    const before = new Set(copies.map(({ buffer }) => buffer));
+    copies.forEach(giveBack);
+
+    const again = Array.from({ length: 100 }, () => copyOfRead(Buffer.alloc(READ_BYTES)));
+    expect(again.filter(({ buffer }) => before.has(buffer))).toHaveLength(32);
+    again.forEach(giveBack);
+  });
+});
+
+/** Bytes that tell which stream they are of, and where in it. */
+function piece(stream: string, at: number): Buffer {
+  return Buffer.alloc(64 * KIB, `data: ${stream} ${at}\n\n`);
+}
+
+/** An agent whose streams are all different, and of large pieces. */
+async function differingAgent(pieces: number) {
+  const hashes = new Map<string, string>();
+  const agent = await httpAgent(async (request, response) => {
+    const stream = String(request.headers['x-stream']);
+    const hash = createHash('sha256');
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let at = 0; at < pieces && !response.destroyed; at += 1) {
+      const bytes = piece(stream, at);
+      hash.update(bytes);
+      if (!response.write(bytes)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    }
+    hashes.set(stream, hash.digest('hex'));
+    response.end();
+  });
+  return { url: agent.url, hashes };
+}
+
+/** Pieces of a stream that no buffers between an agent and a client take whole. */
+const LARGER_THAN_BUFFERS = 320;
+
+/** Turns of the event loop that a client lets pass before it reads on. */
+type Pace = (chunk: number) => number;
+
+const PACES: Readonly<Record<string, Pace>> = {
+  'at once': () => 0,
+  'with a pause now and then': (chunk) => (chunk % 16 === 0 ? 20 : 0),
+  slowly: () => 3,
+  // Longer than the others take to send what the buffers of the system hold.
+  'late, and then at once': (chunk) => (chunk === 0 ? 2_000 : 0),
+};
+
+async function read(url: string, stream: string, pace: Pace): Promise<string> {
+  const request = httpRequest(url, { agent: false, headers: { 'x-stream': stream } });
+  request.end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const hash = createHash('sha256');
+  let chunks = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    for (let left = pace(chunks); left > 0; left -= 1) await turn();
+    hash.update(chunk);
+    chunks += 1;
+  }
+  return hash.digest('hex');
+}
+
+describe('streams of large chunks beside each other', () => {
+  it('are not mixed, however fast each is read and whoever leaves; nor are their copies', async () => {
+    const agent = await differingAgent(LARGER_THAN_BUFFERS);
+    const sidecar = await startProxy(agent.url);
+    const leavers = Array.from({ length: 4 }, async (_, index) => {
+      const request = httpRequest(sidecar.url, { agent: false, headers: { 'x-stream': `leaver ${index}` } });
+      request.on('error', () => {}).end();
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      response.on('error', () => {}).once('data', () => response.destroy());
+    });
+    const readers = Object.entries(PACES).flatMap(([name, pace]) =>
+      Array.from({ length: 2 }, async (_, index) => {
+        const stream = `${name} ${index}`;
+        return { stream, arrived: await read(sidecar.url, stream, pace) };
+      }),
+    );
+    await Promise.all(leavers);
+
+    for (const { stream, arrived } of await Promise.all(readers)) {
+      expect({ stream, arrived }).toEqual({ stream, arrived: agent.hashes.get(stream) });
+    }
+    for (let index = 0; index < readers.length + leavers.length; index += 1) {
+      const { capture } = await sidecar.ended(index);
+      const body = Buffer.from(capture?.response?.body ?? []);
+      const stream = /^data: (.*?) \d+\n/.exec(body.toString('latin1', 0, 100))?.[1] ?? '';
+      for (let at = 0; at * 64 * KIB < body.length; at += 1) {
+        const copied = body.subarray(at * 64 * KIB, (at + 1) * 64 * KIB);
+        expect(copied.equals(piece(stream, at).subarray(0, copied.length))).toBe(true);
+      }
+      if (stream.startsWith('leaver')) continue;
+      expect(body.length).toBeGreaterThan(MIB - 128 * KIB);
+    }
+  });
+});
