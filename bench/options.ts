@@ -26,7 +26,7 @@ export const USAGE = `Usage: npm run bench -- [NAME]... [--quick] [--only SCENAR
 
 Options:
   --quick               show only that it works
-  --only SCENARIO       proxy: paced, short-runs, lock-step, bulk or memory; isolation: part of a trouble's name
+  --only SCENARIO       proxy: paced, short-runs, lock-step, bulk, promptness or memory; isolation: part of a trouble's name
   --against DIR         proxy: a second sidecar from another checkout, in the same windows
   --with SETTING=VALUE  proxy: a second sidecar with this environment variable, such as PASS_THROUGH=false
 
@@ -54,7 +54,14 @@ export function readArguments(args: readonly string[]): Arguments {
     },
   });
   const { quick, only, against: checkout, with: pairs } = values;
-  const settings = Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/su)));
+  const settings = Object.fromEntries(pairs.map(readSetting));
   const other = checkout === undefined && pairs.length === 0 ? undefined : { checkout, settings };
   return { names, options: { quick, only, other }, isForPage: !quick && only === undefined && other === undefined };
+}
+
+/** @throws {TypeError} on what sets nothing. */
+function readSetting(text: string): readonly [name: string, value: string] {
+  const end = text.indexOf('=');
+  if (end > 0) return [text.slice(0, end), text.slice(end + 1)];
+  throw new TypeError(`--with "${text}" is no SETTING=VALUE. Give both, such as --with PASS_THROUGH=false.`);
 }

@@ -21,11 +21,11 @@ async function run(args: readonly string[]): Promise<number> {
   for (const [name, benchmark] of Object.entries(BENCHMARKS)) {
     if (names.length > 0 && !names.includes(name)) continue;
     console.log(`\n${name}`);
-    const { text, faults } = await benchmark(options);
+    const { text, faults, missed = [] } = await benchmark(options);
     console.log(`\n${text}`);
-    for (const fault of faults) console.error(`\n${fault}`);
-    if (faults.length > 0) status = 1;
-    else if (isForPage) await writeToPage(name, text);
+    for (const fault of [...faults, ...missed]) console.error(`\n${fault}`);
+    if (faults.length + missed.length > 0) status = 1;
+    if (faults.length === 0 && isForPage) await writeToPage(name, text);
   }
   return status;
 }

@@ -2,7 +2,7 @@
 export type Disturbance = 'conversations' | 'poison' | 'flood';
 
 /** How a judge or a collector is. */
-export type Health = 'well' | 'silent' | 'endless';
+export type Health = 'well' | 'silent' | 'endless' | 'garbage';
 
 /** Where the process that makes trouble listens. */
 export interface TroubleServers {
@@ -15,8 +15,8 @@ export interface TroubleServers {
 export type TroubleRequest =
   /** Sends so many conversations, and answers when all are through. */
   | { readonly kind: 'fill'; readonly port: number; readonly count: number }
-  /** Disturbs the proxies on these ports until `end`. */
-  | { readonly kind: 'begin'; readonly disturbance: Disturbance; readonly ports: readonly number[] }
+  /** Disturbs the proxy on this port until `end`. */
+  | { readonly kind: 'begin'; readonly disturbance: Disturbance; readonly port: number }
   | { readonly kind: 'end' };
 
 export type TroubleReply =

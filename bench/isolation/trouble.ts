@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type IllServer, type Illness, startIllServer } from '../../test/support/ill-server.ts';
 import { startJudgeServer } from '../../test/support/judge-server.ts';
@@ -10,6 +11,9 @@ import { startStreamAgent, type StreamAnswer } from '../../test/support/stream-a
 import type { Disturbance, TroubleReply, TroubleRequest, TroubleServers } from './plan.ts';
 
 /** The process that makes trouble: services, well and ill, an agent whose answers disturb, and the client that asks it. */
+
+// It shares its core with the agent and the client that measure, and what keeps those waiting would be in every latency.
+setPriority(constants.priority.PRIORITY_LOW);
 
 const MIB = 1024 * 1024;
 const poisons = Object.keys(POISONS);
@@ -35,7 +39,7 @@ const judge = await startJudgeServer({
 });
 const collector = await startOtlpReceiver();
 const ill = new Map<Illness, IllServer>();
-for (const illness of ['silent', 'endless'] as const) ill.set(illness, await startIllServer(illness));
+for (const illness of ['silent', 'endless', 'garbage'] as const) ill.set(illness, await startIllServer(illness));
 
 let serial = 0;
 let bytes = 0;
@@ -71,18 +75,17 @@ async function repeat(everyMs: number, work: () => Promise<unknown>): Promise<vo
   }
 }
 
-const DISTURBANCES: Readonly<Record<Disturbance, (ports: readonly number[]) => Promise<unknown>>> = {
-  /** 40 conversations a second with each. */
-  conversations: (ports) => Promise.all(ports.map((port) => repeat(25, () => post(port, '/run')))),
-  poison: (ports) =>
-    Promise.all(ports.map((port) => repeat(20, () => post(port, '/run', poisons[(serial += 1) % poisons.length])))),
-  /** 100 MB a second with each, or as much as the machine gives. */
-  flood: (ports) =>
+/** Ten a second, of either kind: what the poison costs shows beside as many exchanges that are well. */
+const CONVERSATION_EVERY_MS = 100;
+
+const DISTURBANCES: Readonly<Record<Disturbance, (port: number) => Promise<unknown>>> = {
+  conversations: (port) => repeat(CONVERSATION_EVERY_MS, () => post(port, '/run')),
+  poison: (port) => repeat(CONVERSATION_EVERY_MS, () => post(port, '/run', poisons[(serial += 1) % poisons.length])),
+  /** 100 MB a second, or as much as the machine gives. */
+  flood: (port) =>
     Promise.all(
-      ports.flatMap((port) =>
-        Array.from({ length: FLOOD_LANES }, () =>
-          repeat((FLOOD_LANES * FLOOD_PIECE_BYTES * 1000) / 100e6, () => post(port, '/flood')),
-        ),
+      Array.from({ length: FLOOD_LANES }, () =>
+        repeat((FLOOD_LANES * FLOOD_PIECE_BYTES * 1000) / 100e6, () => post(port, '/flood')),
       ),
     ),
 };
@@ -103,7 +106,7 @@ async function reply(request: TroubleRequest): Promise<TroubleReply> {
     case 'begin':
       bytes = 0;
       stopping = new AbortController();
-      underWay = DISTURBANCES[request.disturbance](request.ports);
+      underWay = DISTURBANCES[request.disturbance](request.port);
       underWay.catch(() => {});
       return { kind: 'done', bytes: 0 };
     case 'end':
@@ -121,9 +124,20 @@ process.on('message', (request: TroubleRequest) => {
 });
 
 const urlOf = (illness: Illness): string => ill.get(illness)?.url ?? '';
+const collectors = {
+  well: collector.url,
+  silent: urlOf('silent'),
+  endless: urlOf('endless'),
+  garbage: urlOf('garbage'),
+};
 const servers: TroubleServers = {
   agent: agent.url,
-  judges: { well: judge.baseUrl, silent: `${urlOf('silent')}/v1`, endless: `${urlOf('endless')}/v1` },
-  collectors: { well: collector.url, silent: urlOf('silent'), endless: urlOf('endless') },
+  judges: {
+    well: judge.baseUrl,
+    silent: `${collectors.silent}/v1`,
+    endless: `${collectors.endless}/v1`,
+    garbage: `${collectors.garbage}/v1`,
+  },
+  collectors,
 };
 process.send?.(servers);

@@ -19,6 +19,18 @@ function threadCpuNs(pid: number, thread: string): number {
   }
 }
 
+/**
+ * CPU time that processes of any kind have used of a core so far, in µs, in steps of 10 ms. What the host of a virtual machine
+ * took away is part of it; interrupts, which the network of the host itself causes, are not.
+ */
+export function coreUs(core: string): number {
+  const counts = new RegExp(`^cpu${core} +(?<counts>.*)$`, 'mu').exec(readFileSync('/proc/stat', 'utf8'))?.groups?.[
+    'counts'
+  ];
+  const [user = NaN, nice = NaN, system = NaN, , , , , stolen = NaN] = (counts ?? '').split(' ').map(Number);
+  return (user + nice + system + stolen) * 10_000;
+}
+
 /** Resident memory, in KiB. */
 export function residentKiB(pid: number): number {
   return Number(/^VmRSS:\s+(?<kib>\d+) kB$/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.groups?.['kib']);

@@ -4,16 +4,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createNetServer, type AddressInfo, type Server } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hostClockUs, type RunPlan } from './plan.ts';
+import { hostClockUs, type RunPlan, type SilencePlan } from './plan.ts';
+import { type SilenceSeen, silencePath } from './silence.ts';
 
 /**
  * An AG-UI agent as a process of its own. A POST runs the plan in its `forwardedProps`; `GET /hashes` tells, once, the
- * SHA-256 of every body that was sent since; a line with a run's id on the second port acknowledges its last event.
+ * SHA-256 of every body that was sent since; a line with a run's id on the second port acknowledges its last event;
+ * `GET /silences/PHASE/RUN` is answered with what was seen of a silent run once it has come so far.
  */
 
 /** By run id. */
 const hashes = new Map<string, string>();
 const acknowledged = new Map<string, () => void>();
+/** By the path that asks for it, each asked for once. */
+const silences = new Map<string, PromiseWithResolvers<SilenceSeen>>();
 
 interface RunInput {
   readonly threadId: string;
@@ -23,6 +27,7 @@ interface RunInput {
 
 async function play(input: RunInput, response: ServerResponse): Promise<void> {
   const { threadId, runId, forwardedProps: plan } = input;
+  if (plan.kind === 'silent') return beSilent(plan, runId, response);
   const messageId = `message-${runId}`;
   const sha256 = createHash('sha256');
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
@@ -44,7 +49,7 @@ async function play(input: RunInput, response: ServerResponse): Promise<void> {
 }
 
 async function sendContent(
-  plan: RunPlan,
+  plan: Exclude<RunPlan, SilencePlan>,
   runId: string,
   content: (delta: string) => boolean,
   response: ServerResponse,
@@ -76,7 +81,34 @@ async function sendContent(
   }
 }
 
+async function beSilent({ isHeadSent, forMs }: SilencePlan, runId: string, response: ServerResponse): Promise<void> {
+  const over = setTimeout(() => response.end(), forMs);
+  const closed = once(response, 'close');
+  let headAtUs: number | undefined;
+  if (isHeadSent) {
+    headAtUs = hostClockUs();
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  }
+  silenceAt(silencePath(runId, 'begun')).resolve({});
+  await closed;
+  clearTimeout(over);
+  silenceAt(silencePath(runId, 'closed')).resolve({ headAtUs, closedAtUs: hostClockUs() });
+}
+
+/** Whoever comes first, the run or the question after it, makes the place where they meet. */
+function silenceAt(path: string): PromiseWithResolvers<SilenceSeen> {
+  const place = silences.get(path) ?? Promise.withResolvers<SilenceSeen>();
+  silences.set(path, place);
+  return place;
+}
+
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { url: path = '' } = request;
+  if (path.startsWith('/silences/')) {
+    response.end(JSON.stringify(await silenceAt(path).promise));
+    silences.delete(path);
+    return;
+  }
   if (request.method === 'GET') {
     response.end(JSON.stringify(Object.fromEntries(hashes)));
     hashes.clear();

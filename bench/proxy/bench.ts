@@ -8,14 +8,15 @@ import { assignCores, type Cores } from './cores.ts';
 import { comparisonsOf, lineUp } from './line-up.ts';
 import { openStreams } from './open-streams.ts';
 import { startModule, stop } from './processes.ts';
-import { ratioTable, unitTable } from './report.ts';
+import { type Delay, promptness, SILENCE_MS } from './promptness.ts';
+import { delayTable, ratioTable, unitTable } from './report.ts';
 import { createSamples } from './samples.ts';
 import { bulk, type Effort, FULL, lockStep, pacedStreams, QUICK, shortRuns, warmUp } from './scenarios.ts';
 import { findNginx, nginxVersion } from './targets/nginx.ts';
 import type { Target } from './targets/target.ts';
 
-/** Those in which all targets run side by side. */
-const SCENARIOS = { paced: pacedStreams, 'short-runs': shortRuns, 'lock-step': lockStep, bulk } as const;
+/** Those that need all targets at the same time. */
+const SCENARIOS = { paced: pacedStreams, 'short-runs': shortRuns, 'lock-step': lockStep, bulk, promptness } as const;
 
 /**
  * The sidecar beside other proxies in the same windows: all of them on one core, agent and load client on the others. Every
@@ -31,6 +32,7 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
 
   const kinds = lineUp({ nginx, streams: effort.openStreams, other });
   const samples = createSamples();
+  const delays = createSamples<Delay>();
   const cores = assignCores();
   const agent = await startModule<{ port: number; acknowledgementPort: number }>(
     new URL('agent.ts', import.meta.url),
@@ -43,7 +45,7 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
   let copies: readonly Copies[] = [];
   try {
     targets = await Promise.all(kinds.map((kind) => kind.start(place)));
-    const field = { targets, agentPort: place.agentPort, client, samples };
+    const field = { targets, agentPort: place.agentPort, client, samples, delays };
     await timed('warm-up', () => warmUp(field));
     for (const [name, scenario] of Object.entries(SCENARIOS)) {
       if (only === undefined || only === name) await timed(name, () => scenario(field, effort));
@@ -61,9 +63,19 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
   return {
     text: [
       `${headline('proxy')} ${circumstances(cores, nginx, effort)}`,
-      ratioTable(samples, comparisonsOf(names)),
-      'The same in units, which say little about another machine:',
-      unitTable(samples, names),
+      ...(only === 'promptness'
+        ? []
+        : [
+            ratioTable(samples, comparisonsOf(names)),
+            'The same in units, which say little about another machine:',
+            unitTable(samples, names),
+          ]),
+      ...(only === undefined || only === 'promptness'
+        ? [
+            `Promptness, in ms: the median and the largest of ${effort.silences}. The agent's silence ends by itself after ${SILENCE_MS} ms.`,
+            delayTable(delays, ['direct', ...names]),
+          ]
+        : []),
       copies.map(({ target, events }) => `${target} read ${events} events.`).join(' '),
     ].join('\n\n'),
     faults: copies

@@ -1,18 +1,28 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { Agent, get, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  Agent,
+  type ClientRequest as ClientHttpRequest,
+  get,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
 import { connect } from 'node:net';
-import { quantile } from '../statistics.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { eventTimes } from './event-times.ts';
 import {
   type ClientReply,
   type ClientRequest,
   type Endpoint,
   hostClockUs,
+  type LeaveWhen,
   type Load,
   type Outcome,
   type RunPlan,
+  type SilenceDelays,
+  type SilencePlan,
 } from './plan.ts';
+import { silenceSeen } from './silence.ts';
 
 /** The load client as a process of its own: `PORT ACKNOWLEDGEMENT_PORT` of the agent. The runner asks it over IPC. */
 const [agentPort = 0, acknowledgementPort = 0] = process.argv.slice(2).map(Number);
@@ -36,10 +46,11 @@ async function send(load: Load): Promise<Readonly<Record<string, Outcome>>> {
   const tallies = new Map<Endpoint, Tally>(
     load.targets.map((target) => [target, { runs: 0, events: 0, bytes: 0, latenciesUs: [], hashes: new Map() }]),
   );
+  const countedFromUs = hostClockUs() + (load.leadInMs ?? 0) * 1000;
   const lanes: Promise<void>[] = [];
   // Lane by lane and not target by target, so that no target's streams are always the first to be served.
   for (let lane = 0; lane < load.lanes; lane += 1) {
-    for (const [target, tally] of tallies) lanes.push(runLane(target, load, tally));
+    for (const [target, tally] of tallies) lanes.push(runLane(target, load, tally, countedFromUs));
   }
   await Promise.all(lanes);
 
@@ -49,20 +60,19 @@ async function send(load: Load): Promise<Readonly<Record<string, Outcome>>> {
       for (const [runId, hash] of tally.hashes) {
         if (sent.get(runId) !== hash) throw new Error(`A body that went through ${name} is not what the agent sent.`);
       }
-      return [name, outcomeOf(tally)];
+      const { runs, events, bytes, latenciesUs } = tally;
+      return [name, { runs, events, bytes, latenciesUs }];
     }),
   );
 }
 
-const outcomeOf = ({ runs, events, bytes, latenciesUs }: Tally): Outcome => ({
-  runs,
-  events,
-  bytes,
-  p50Us: quantile(latenciesUs, 0.5),
-  p99Us: quantile(latenciesUs, 0.99),
-});
-
-async function runLane(target: Endpoint, { run, runsPerLane }: Load, tally: Tally): Promise<void> {
+async function runLane(
+  target: Endpoint,
+  { run, runsPerLane, leadInMs = 0 }: Load,
+  tally: Tally,
+  countedFromUs: number,
+): Promise<void> {
+  if (leadInMs > 0) await sleep(Math.random() * leadInMs);
   for (let at = 0; at < runsPerLane; at += 1) {
     const runId = randomUUID();
     const response = await post(target, runId, run);
@@ -71,7 +81,9 @@ async function runLane(target: Endpoint, { run, runsPerLane }: Load, tally: Tall
     response.on('data', (chunk: Buffer) => {
       const arrivedAtUs = hostClockUs();
       const emittedAtUs = times(chunk);
-      for (const each of emittedAtUs) tally.latenciesUs.push(arrivedAtUs - each);
+      for (const each of emittedAtUs) {
+        if (each >= countedFromUs) tally.latenciesUs.push(arrivedAtUs - each);
+      }
       if (run.kind === 'lock_step' && emittedAtUs.length > 0) acknowledgements.write(`${runId}\n`);
       tally.events += emittedAtUs.length;
       tally.bytes += chunk.length;
@@ -84,6 +96,15 @@ async function runLane(target: Endpoint, { run, runsPerLane }: Load, tally: Tall
 }
 
 async function post({ name, port }: Endpoint, runId: string, plan: RunPlan): Promise<IncomingMessage> {
+  const request = begin({ name, port }, runId, plan);
+  const [response] = (await once(request, 'response').catch((cause: unknown) => {
+    throw new Error(`${name} failed a run: ${String(cause)}`, { cause });
+  })) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new Error(`${name} answered a run with ${response.statusCode}.`);
+  return response;
+}
+
+function begin({ name, port }: Endpoint, runId: string, plan: RunPlan): ClientHttpRequest {
   const agent = connections.get(name) ?? new Agent({ keepAlive: true, maxFreeSockets: Infinity });
   connections.set(name, agent);
   const body = JSON.stringify({
@@ -100,12 +121,26 @@ async function post({ name, port }: Endpoint, runId: string, plan: RunPlan): Pro
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream', 'content-length': body.length };
   const request = httpRequest({ host: '127.0.0.1', port, path: '/', method: 'POST', agent, headers });
   request.end(body);
-  const [response] = (await once(request, 'response').catch((cause: unknown) => {
-    throw new Error(`${name} failed a run: ${String(cause)}`, { cause });
-  })) as [IncomingMessage];
-  if (response.statusCode !== 200) throw new Error(`${name} answered a run with ${response.statusCode}.`);
-  return response;
+  return request;
 }
+
+async function leaveSilence(target: Endpoint, plan: SilencePlan, leaveWhen: LeaveWhen): Promise<SilenceDelays> {
+  const runId = randomUUID();
+  const request = begin(target, runId, plan);
+  // It is cut on purpose.
+  request.on('error', () => {});
+  const arrived = new Promise<number>((resolve) => request.once('response', () => resolve(hostClockUs())));
+  await silenceSeen(agentPort, runId, 'begun');
+  const headArrivedAtUs = leaveWhen === 'head' ? await arrived : NaN;
+  // Whatever the request has set off is done by then.
+  await sleep(SETTLE_MS);
+  const leftAtUs = hostClockUs();
+  request.destroy();
+  const { headAtUs = NaN, closedAtUs = NaN } = await silenceSeen(agentPort, runId, 'closed');
+  return { headUs: headArrivedAtUs - headAtUs, closeUs: closedAtUs - leftAtUs };
+}
+
+const SETTLE_MS = 10;
 
 async function hashesOfAgent(): Promise<ReadonlyMap<string, string>> {
   const [response] = (await once(get({ host: '127.0.0.1', port: agentPort, path: '/hashes' }), 'response')) as [
@@ -148,6 +183,8 @@ async function reply(request: ClientRequest): Promise<ClientReply> {
     case 'leave':
       await leave();
       return { kind: 'done', outcomes: {} };
+    case 'silence':
+      return { kind: 'silence', delays: await leaveSilence(request.target, request.plan, request.leave) };
   }
 }
 

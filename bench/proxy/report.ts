@@ -1,4 +1,5 @@
-import { ratios, spreadOf } from '../statistics.ts';
+import { quantile, ratios, spreadOf } from '../statistics.ts';
+import { type Delay, DELAYS } from './promptness.ts';
 import { markdownTable, withSpread } from '../table.ts';
 import { type Figure, FIGURES, type Samples } from './samples.ts';
 
@@ -25,6 +26,18 @@ export function unitTable(samples: Samples, targets: readonly string[]): string 
   return markdownTable(
     ['', ...COLUMNS.map((figure) => `${FIGURES[figure].title}, ${FIGURES[figure].unit}`)],
     targets.map((name) => [name, ...COLUMNS.map((figure) => withSpread(spreadOf(samples.of(figure, name)), unitText))]),
+  );
+}
+
+/** One row a target, in ms: the median and the largest. */
+export function delayTable(delays: Samples<Delay>, targets: readonly string[]): string {
+  const columns = Object.keys(DELAYS) as Delay[];
+  return markdownTable(
+    ['', ...columns.map((delay) => DELAYS[delay])],
+    targets.map((name) => [
+      name,
+      ...columns.map((delay) => [0.5, 1].map((at) => unitText(quantile(delays.of(delay, name), at))).join(' · ')),
+    ]),
   );
 }
 

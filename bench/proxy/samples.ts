@@ -11,14 +11,14 @@ export const FIGURES = {
 export type Figure = keyof typeof FIGURES;
 
 /** Values by figure and target, in the order of their windows: the same place is the same window for all targets. */
-export interface Samples {
-  add(figure: Figure, target: string, value: number): void;
-  of(figure: Figure, target: string): readonly number[];
+export interface Samples<Name extends string = Figure> {
+  add(figure: Name, target: string, value: number): void;
+  of(figure: Name, target: string): readonly number[];
 }
 
-export function createSamples(): Samples {
+export function createSamples<Name extends string = Figure>(): Samples<Name> {
   const values = new Map<string, number[]>();
-  const listOf = (figure: Figure, target: string): number[] => {
+  const listOf = (figure: Name, target: string): number[] => {
     const key = `${figure} ${target}`;
     const list = values.get(key) ?? [];
     values.set(key, list);

@@ -1,3 +1,4 @@
+import { quantile } from '../statistics.ts';
 import type { Load } from './plan.ts';
 import { type Field, window } from './window.ts';
 
@@ -5,26 +6,44 @@ import { type Field, window } from './window.ts';
 export interface Effort {
   readonly windows: number;
   readonly pacedEvents: number;
+  /** Runs of silence with each target, of either kind. */
+  readonly silences: number;
   readonly openStreams: number;
   readonly openRounds: number;
   /** How long they are held open before their memory is read. */
   readonly holdMs: number;
 }
 
-export const FULL: Effort = { windows: 12, pacedEvents: 200, openStreams: 2000, openRounds: 2, holdMs: 5000 };
-export const QUICK: Effort = { windows: 2, pacedEvents: 100, openStreams: 200, openRounds: 1, holdMs: 500 };
+export const FULL: Effort = {
+  windows: 12,
+  pacedEvents: 200,
+  silences: 30,
+  openStreams: 2000,
+  openRounds: 2,
+  holdMs: 5000,
+};
+export const QUICK: Effort = {
+  windows: 2,
+  pacedEvents: 100,
+  silences: 5,
+  openStreams: 200,
+  openRounds: 1,
+  holdMs: 500,
+};
 
 const EVERY_MS = 20;
+/** Less than the shortest run lasts. */
+const LEAD_IN_MS = 500;
 /** A word or two, as models emit them; an event of it has some 150 bytes. */
 const DELTA_LENGTH = 20;
 
 /** 20 streams with each target that speak fifty times a second. */
 export async function pacedStreams(field: Field, { windows, pacedEvents }: Effort): Promise<void> {
   const run = { kind: 'paced', events: pacedEvents, everyMs: EVERY_MS, deltaLength: DELTA_LENGTH } as const;
-  for await (const shares of counted(field, windows, { lanes: 20, runsPerLane: 1, run })) {
+  for await (const shares of counted(field, windows, { lanes: 20, runsPerLane: 1, run, leadInMs: LEAD_IN_MS })) {
     for (const { name, cpuUs, outcome } of shares) {
       field.samples.add('cpuPerEvent', name, cpuUs / outcome.events);
-      field.samples.add('p99', name, outcome.p99Us);
+      field.samples.add('p99', name, quantile(outcome.latenciesUs, 0.99));
     }
   }
 }
@@ -64,7 +83,7 @@ export async function lockStep({ targets, agentPort, client, samples }: Field, {
     const turns = [direct, ...targets];
     for (const target of [...turns.slice(round % turns.length), ...turns.slice(0, round % turns.length)]) {
       const outcomes = await client.send({ ...load, targets: [target] });
-      p50Us.set(target.name, outcomes[target.name]?.p50Us ?? NaN);
+      p50Us.set(target.name, quantile(outcomes[target.name]?.latenciesUs ?? [], 0.5));
     }
     if (round === 0) continue;
     for (const { name } of targets) {

@@ -1,6 +1,7 @@
 import { cpuUs, quiet } from './accounting.ts';
 import type { Client } from './client.ts';
 import type { Load, Outcome } from './plan.ts';
+import type { Delay } from './promptness.ts';
 import type { Samples } from './samples.ts';
 import type { Target } from './targets/target.ts';
 
@@ -11,6 +12,7 @@ export interface Field {
   readonly agentPort: number;
   readonly client: Client;
   readonly samples: Samples;
+  readonly delays: Samples<Delay>;
 }
 
 /** One target's part in one window. */

@@ -1,13 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { access, mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pinned } from '../cores.ts';
 import { failure, stop, stopWithRunner } from '../processes.ts';
+import { accepts, freePort } from './ports.ts';
 import type { TargetKind } from './target.ts';
 
 const PLACES = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/local/bin/nginx', '/opt/homebrew/bin/nginx'];
@@ -98,30 +97,6 @@ http {
   }
 }
 `;
-}
-
-/** nginx takes no port 0. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function accepts(port: number): Promise<void> {
-  for (;;) {
-    const socket = connect(port, '127.0.0.1');
-    try {
-      await once(socket, 'connect');
-      return;
-    } catch {
-      await sleep(20);
-    } finally {
-      socket.destroy();
-    }
-  }
 }
 
 /** The master listens before it has its worker. */

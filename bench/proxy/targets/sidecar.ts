@@ -1,31 +1,43 @@
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { METRIC } from '../../../src/telemetry/semconv.ts';
 import { pinned } from '../cores.ts';
 import { failure, stop, stopWithRunner } from '../processes.ts';
+import { accepts, freePort } from './ports.ts';
 import type { Copied, TargetKind } from './target.ts';
 
 /**
  * The whole product, as `agui-sidecar serve` runs it: observer, reading, conversations and Prometheus. Nothing is judged and
  * no span is exported, since neither is part of the data path. `checkout` is the folder that it runs from, `settings` are
- * of the environment.
+ * of the environment, `logFile` is where its log goes instead of to the runner, which says what is an error in it.
  */
-export function sidecarTarget(name: string, checkout: string, settings: Readonly<Record<string, string>>): TargetKind {
+export function sidecarTarget(
+  name: string,
+  checkout: string,
+  settings: Readonly<Record<string, string>>,
+  logFile?: string,
+): TargetKind {
   return {
     name,
     async start({ agentPort, cores }) {
       const [program, ...args] = pinned(cores.targets, [process.execPath, join(checkout, 'src/cli.ts'), 'serve']);
+      // Which port it was given stands in its log, if that can be read.
+      const given =
+        logFile === undefined ? { proxy: 0, admin: 0 } : { proxy: await freePort(), admin: await freePort() };
+      const log = logFile === undefined ? undefined : openSync(logFile, 'a');
       const child = spawn(program, args, {
         cwd: checkout,
-        stdio: ['ignore', 'ignore', 'pipe'],
+        stdio: ['ignore', 'ignore', log ?? 'pipe'],
         // Nothing of this process's environment but PATH: a key in it would turn the judge on.
         env: {
           PATH: process.env['PATH'],
           HOST: '127.0.0.1',
-          PORT: '0',
+          PORT: String(given.proxy),
           ADMIN_HOST: '127.0.0.1',
-          ADMIN_PORT: '0',
+          ADMIN_PORT: String(given.admin),
           AGENT_URL: `http://127.0.0.1:${agentPort}`,
           // Soon enough that conversations also close while it is measured.
           CLOSING_IDLE: '2s',
@@ -36,13 +48,8 @@ export function sidecarTarget(name: string, checkout: string, settings: Readonly
         },
       });
       stopWithRunner(child);
-      const ready = new Promise<Ports>((resolve) => {
-        createInterface(child.stderr).on('line', (line) => {
-          const entry: Record<string, unknown> = line.startsWith('{') ? JSON.parse(line) : { msg: line };
-          if (entry['msg'] === 'ready') resolve({ proxy: portOf(entry['proxy']), admin: portOf(entry['admin']) });
-          else if (Number(entry['level'] ?? ERROR) >= ERROR) process.stderr.write(`${name}: ${line}\n`);
-        });
-      });
+      if (log !== undefined) closeSync(log);
+      const ready = child.stderr ? portsInLog(name, child.stderr) : accepts(given.proxy).then(() => given);
       const ports = await Promise.race([ready, failure(child, name)]);
       return {
         name,
@@ -58,6 +65,17 @@ export function sidecarTarget(name: string, checkout: string, settings: Readonly
 interface Ports {
   readonly proxy: number;
   readonly admin: number;
+}
+
+/** Reads the log to its end, and resolves when it says where the sidecar listens. */
+function portsInLog(name: string, log: Readable): Promise<Ports> {
+  return new Promise((resolve) => {
+    createInterface(log).on('line', (line) => {
+      const entry: Record<string, unknown> = line.startsWith('{') ? JSON.parse(line) : { msg: line };
+      if (entry['msg'] === 'ready') resolve({ proxy: portOf(entry['proxy']), admin: portOf(entry['admin']) });
+      else if (Number(entry['level'] ?? ERROR) >= ERROR) process.stderr.write(`${name}: ${line}\n`);
+    });
+  });
 }
 
 /** Of the log. What is less is of no interest here, and a stack trace has no level. */
