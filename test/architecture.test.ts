@@ -53,7 +53,9 @@ describe('who may import whom', () => {
       'node:http',
       isOneOf('node:http', 'node:https'),
       (from: string) =>
-        within('proxy')(from) || within('admin')(from) || isOneOf('telemetry/collector-connections.ts')(from),
+        within('proxy')(from) ||
+        within('admin')(from) ||
+        isOneOf('telemetry/collector-connections.ts', 'judge/bounded-fetch.ts')(from),
     ],
     ['the configuration', isOneOf('config'), (from: string) => within('commands')(from) || within('config')(from)],
   ])('%s', (_, target, allowed) => {

@@ -46,7 +46,7 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
   try {
     targets = await Promise.all(kinds.map((kind) => kind.start(place)));
     const field = { targets, agentPort: place.agentPort, client, samples, delays };
-    await timed('warm-up', () => warmUp(field));
+    await timed('warm-up', () => warmUp(field, effort));
     for (const [name, scenario] of Object.entries(SCENARIOS)) {
       if (only === undefined || only === name) await timed(name, () => scenario(field, effort));
     }

@@ -4,6 +4,8 @@ import { type Field, window } from './window.ts';
 
 /** How much of everything: a run that counts, or one that only shows that all works. */
 export interface Effort {
+  /** Short runs with each target before anything counts. */
+  readonly warmUpRuns: number;
   readonly windows: number;
   readonly pacedEvents: number;
   /** Runs of silence with each target, of either kind. */
@@ -15,6 +17,7 @@ export interface Effort {
 }
 
 export const FULL: Effort = {
+  warmUpRuns: 7000,
   windows: 12,
   pacedEvents: 200,
   silences: 30,
@@ -23,6 +26,7 @@ export const FULL: Effort = {
   holdMs: 5000,
 };
 export const QUICK: Effort = {
+  warmUpRuns: 100,
   windows: 2,
   pacedEvents: 100,
   silences: 5,
@@ -51,7 +55,7 @@ export async function pacedStreams(field: Field, { windows, pacedEvents }: Effor
 /** POSTs with ten deltas each, one after another on four connections. */
 export async function shortRuns(field: Field, { windows }: Effort): Promise<void> {
   const run = { kind: 'burst', events: 10, deltaLength: DELTA_LENGTH } as const;
-  for await (const shares of counted(field, windows, { lanes: 4, runsPerLane: 120, run })) {
+  for await (const shares of counted(field, windows, { lanes: 4, runsPerLane: 250, run })) {
     for (const { name, cpuUs, outcome } of shares) field.samples.add('cpuPerRun', name, cpuUs / outcome.runs);
   }
 }
@@ -59,7 +63,7 @@ export async function shortRuns(field: Field, { windows }: Effort): Promise<void
 /** Streams of 900 KB in events of 64 KB, as fast as they are taken. The tap copies and reads all of it: its bound is 1 MiB. */
 export async function bulk(field: Field, { windows }: Effort): Promise<void> {
   const run = { kind: 'burst', events: 14, deltaLength: 64_000 } as const;
-  for await (const shares of counted(field, windows, { lanes: 2, runsPerLane: 12, run })) {
+  for await (const shares of counted(field, windows, { lanes: 2, runsPerLane: 30, run })) {
     for (const { name, cpuUs, outcome } of shares) {
       field.samples.add('cpuPerMegabyte', name, cpuUs / 1000 / (outcome.bytes / 1e6));
     }
@@ -92,11 +96,16 @@ export async function lockStep({ targets, agentPort, client, samples }: Field, {
   }
 }
 
-/** Brings all code that a load reaches into the form that it runs in for hours. */
-export async function warmUp(field: Field): Promise<void> {
+/**
+ * Brings all code that a load reaches into the form that it runs in for hours. What is done once a run takes V8 thousands of
+ * runs: until then the target with the most code looks dearer than it is.
+ */
+export async function warmUp(field: Field, { warmUpRuns }: Effort): Promise<void> {
   for (let pass = 0; pass < 3; pass += 1) {
     await window(field, { lanes: 10, runsPerLane: 10, run: { kind: 'burst', events: 100, deltaLength: DELTA_LENGTH } });
   }
+  const run = { kind: 'burst', events: 10, deltaLength: DELTA_LENGTH } as const;
+  await window(field, { lanes: 10, runsPerLane: warmUpRuns / 10, run });
 }
 
 /** Windows of one load. The first is not counted: it opens the connections. */

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { createBag } from '../lib/bag.ts';
+import { followAbort, type FollowingController } from '../lib/follow-abort.ts';
+import { createLimit } from '../lib/limit.ts';
 import { createCircuit } from './circuit.ts';
 import type { Judge } from './judge.ts';
-import { createLimit } from '../lib/limit.ts';
 import { createNegotiation } from './negotiate.ts';
 import { openChat } from './openai.ts';
 import { putQuestion } from './question.ts';
@@ -61,8 +63,8 @@ export function createOpenAiJudge(options: OpenAiJudgeOptions): Judge & AsyncDis
   const negotiation = createNegotiation();
   const circuit = createCircuit(settings);
   const means = { ...settings, chat: openChat(settings), negotiation, circuit };
-  const closing = new AbortController();
-  const underWay = new Set<Promise<unknown>>();
+  const underWay = createBag<{ readonly question: FollowingController; readonly answer: Promise<unknown> }>();
+  let closed: DOMException | undefined;
 
   return {
     model: settings.model,
@@ -71,24 +73,29 @@ export function createOpenAiJudge(options: OpenAiJudgeOptions): Judge & AsyncDis
     admission: () => circuit.admission(),
 
     async ask(request, { signal, onCall }) {
-      const stop = AbortSignal.any([signal, closing.signal]);
+      const question = followAbort(signal);
+      if (closed) question.abort(closed);
+      const stop = question.signal;
       // A question keeps its place while it waits to be sent again: an endpoint that pushes back gets fewer of them.
       const answer = limit(stop, () =>
         negotiation.pass(stop, () =>
           circuit.pass(() => putQuestion(request, means, { signal: stop, ...(onCall && { onCall }) })),
         ),
       );
-      underWay.add(answer);
+      const leave = underWay.add({ question, answer });
       try {
         return await answer;
       } finally {
-        underWay.delete(answer);
+        question.unfollow();
+        leave();
       }
     },
 
     async [Symbol.asyncDispose]() {
-      closing.abort(new DOMException('the judge was closed', 'AbortError'));
-      await Promise.allSettled(underWay);
+      closed ??= new DOMException('the judge was closed', 'AbortError');
+      const open = underWay.items();
+      for (const { question } of open) question.abort(closed);
+      await Promise.allSettled(open.map(({ answer }) => answer));
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { OpenAI } from 'openai';
 import { errorCode } from '../lib/error-code.ts';
+import { followAbort } from '../lib/follow-abort.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { AnswerTooLarge, boundedFetch } from './bounded-fetch.ts';
 import { readCompletion, type Completion } from './completion.ts';
@@ -18,9 +19,6 @@ export interface ChatOptions {
   readonly now: () => number;
 }
 
-/** Node's fetch waits five minutes for a head or the next piece of a body, however long the deadline. */
-const SILENCE_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-
 /** The one user of the `openai` package, which is loaded by the first request: most commands never make one. */
 export function openChat(options: ChatOptions): Chat {
   let loading: ReturnType<typeof loadClient> | undefined;
@@ -29,26 +27,24 @@ export function openChat(options: ChatOptions): Chat {
     loading ??= loadClient(options);
     const { client, APIError } = await loading;
     // The package's own timeout leaves out the body of an error response; a signal covers the whole exchange.
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), options.timeoutMs);
+    const exchange = followAbort(signal);
+    const timer = setTimeout(() => exchange.abort(), options.timeoutMs);
     try {
       const answer = await client.post<unknown>('/chat/completions', {
         body,
-        signal: AbortSignal.any([signal, deadline.signal]),
+        signal: exchange.signal,
       });
       return readCompletion(answer) ?? readErrorInBody(answer) ?? { kind: 'unreadable' };
     } catch (error) {
       signal.throwIfAborted();
-      if (deadline.signal.aborted) return { kind: 'timeout' };
+      if (exchange.signal.aborted) return { kind: 'timeout' };
       if (error instanceof APIError && error.status !== undefined) return readStatus(error, options.now());
       if (error instanceof SyntaxError) return { kind: 'unreadable' };
       if (chainOf(error).some((link) => link instanceof AnswerTooLarge)) return { kind: 'too_large' };
-      const code = systemCode(error);
-      return code !== undefined && SILENCE_CODES.has(code)
-        ? { kind: 'timeout' }
-        : { kind: 'network', ...optionalCode(code) };
+      return { kind: 'network', ...optionalCode(systemCode(error)) };
     } finally {
       clearTimeout(timer);
+      exchange.unfollow();
     }
   };
 }

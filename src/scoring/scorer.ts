@@ -1,6 +1,7 @@
 import type { Judge, JudgeCall } from '../judge/judge.ts';
 import { recordCalls } from '../judge/record-calls.ts';
 import type { Clock } from '../lib/clock.ts';
+import { followAbort } from '../lib/follow-abort.ts';
 import type { Metric, MetricParams, Verdict } from '../metrics/metric.ts';
 import type { Decision, MetricResult, Scorecard, ScoringJob } from './scorecard.ts';
 
@@ -28,16 +29,17 @@ export interface ScorerOptions {
  * @throws only when `signal` aborts.
  */
 export async function scoreJob(job: ScoringJob, signal: AbortSignal, options: ScorerOptions): Promise<Scorecard> {
-  const deadline = new AbortController();
-  const cancel = options.clock.schedule(options.jobTimeoutMs, () => deadline.abort());
+  const work = followAbort(signal);
+  const cancel = options.clock.schedule(options.jobTimeoutMs, () => work.abort());
   try {
     const results = await Promise.all(
-      options.metricsOf(job.agent).map((configured) => scoreMetric(job, configured, signal, deadline.signal, options)),
+      options.metricsOf(job.agent).map((configured) => scoreMetric(job, configured, signal, work.signal, options)),
     );
     signal.throwIfAborted();
     return { job, decision: decisionOf(results.map(({ verdict }) => verdict)), results };
   } finally {
     cancel();
+    work.unfollow();
   }
 }
 
@@ -45,7 +47,7 @@ async function scoreMetric(
   job: ScoringJob,
   { metric, params, evaluatorVersion }: ConfiguredMetric,
   stop: AbortSignal,
-  deadline: AbortSignal,
+  stopOrDeadline: AbortSignal,
   { judge, clock, jobTimeoutMs, onDefect }: ScorerOptions,
 ): Promise<MetricResult> {
   const calls: JudgeCall[] = [];
@@ -54,10 +56,10 @@ async function scoreMetric(
   try {
     // A conversation that waits for a person does not become a job; one whose last run broke off is not waiting.
     const input = { messages: job.messages, params, waiting: false };
-    verdict = await metric.score(input, recordCalls(judge, calls), AbortSignal.any([stop, deadline]));
+    verdict = await metric.score(input, recordCalls(judge, calls), stopOrDeadline);
   } catch (error) {
     stop.throwIfAborted();
-    if (deadline.aborted) {
+    if (stopOrDeadline.aborted) {
       verdict = { kind: 'failed', errorType: 'timeout', cause: `the job's deadline of ${jobTimeoutMs} ms passed` };
     } else {
       onDefect(metric.name, error);

@@ -11,6 +11,13 @@ export interface MemoryStoreOptions {
   readonly events: StoreEvents;
 }
 
+/** A job that is being worked on. */
+interface InFlight {
+  readonly job: ScoringJob;
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
 /** What work that was told to stop may take to do so. Longer only by a defect, for which a stop does not wait. */
 const LEAVING_MS = 1000;
 
@@ -20,7 +27,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   // A map keeps the order of arrival and knows ids: both ends of the queue and duplicates in one structure.
   const queue = new Map<string, ScoringJob>();
   let queuedCharacters = 0;
-  const inFlight = new Map<string, { readonly job: ScoringJob; readonly done: Promise<void> }>();
+  const inFlight = new Map<string, InFlight>();
   const stop = new AbortController();
   let consumer: (ConsumeOptions & { readonly work: Work }) | undefined;
   let cancelRetry: (() => void) | undefined;
@@ -56,7 +63,9 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       if (limit === 0 && askAgainAt !== undefined) cancelRetry = clock.schedule(askAgainAt - clock.now(), pump);
       if (inFlight.size >= Math.min(limit, consumer.concurrency)) return;
       takeOut(job);
-      inFlight.set(id, { job, done: run(consumer.work, job) });
+      // A controller each: what hangs on the one of all would be found by way of its neighbours there.
+      const controller = new AbortController();
+      inFlight.set(id, { job, controller, done: run(consumer.work, job, controller.signal) });
     }
   }
 
@@ -67,9 +76,9 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
 
   const isOver = (): boolean => queue.size > capacity || queuedCharacters > options.maxCharacters;
 
-  async function run(work: Work, job: ScoringJob): Promise<void> {
+  async function run(work: Work, job: ScoringJob, signal: AbortSignal): Promise<void> {
     try {
-      await work(job, stop.signal);
+      await work(job, signal);
     } catch (error) {
       if (hasGivenUp) return;
       if (stop.signal.aborted) events.onDropped(job, 'expired');
@@ -95,7 +104,10 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
     isClosing = true;
     cancelTimer?.();
     for (const closing of threads.closeAll(clock.now())) events.onClosing(closing);
-    const cancelDeadline = clock.schedule(graceMs, () => stop.abort(new Error('the store is closing')));
+    const cancelDeadline = clock.schedule(graceMs, () => {
+      stop.abort(new Error('the store is closing'));
+      for (const { controller } of inFlight.values()) controller.abort(stop.signal.reason);
+    });
     if (!consumer) stop.abort(new Error('nobody works off the jobs'));
     await Promise.race([idle(), aborted(stop.signal)]);
     cancelDeadline();

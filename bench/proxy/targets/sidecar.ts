@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -23,7 +23,7 @@ export function sidecarTarget(
   return {
     name,
     async start({ agentPort, cores }) {
-      const [program, ...args] = pinned(cores.targets, [process.execPath, join(checkout, 'src/cli.ts'), 'serve']);
+      const [program, ...args] = pinned(cores.targets, [process.execPath, ...startArguments(checkout)]);
       // Which port it was given stands in its log, if that can be read.
       const given =
         logFile === undefined ? { proxy: 0, admin: 0 } : { proxy: await freePort(), admin: await freePort() };
@@ -60,6 +60,17 @@ export function sidecarTarget(
       };
     },
   };
+}
+
+/** What `npm start` gives to Node in a checkout. */
+function startArguments(checkout: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as PackageJson;
+  const [, ...args] = scripts.start.split(' ');
+  return args;
+}
+
+interface PackageJson {
+  readonly scripts: { readonly start: string };
 }
 
 interface Ports {
