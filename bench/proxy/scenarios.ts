@@ -4,8 +4,8 @@ import { type Field, window } from './window.ts';
 
 /** How much of everything: a run that counts, or one that only shows that all works. */
 export interface Effort {
-  /** Short runs with each target before anything counts. */
-  readonly warmUpRuns: number;
+  /** Short runs with each target before anything counts, and longer ones. */
+  readonly warmUp: { readonly shortRuns: number; readonly longRuns: number };
   readonly windows: number;
   readonly pacedEvents: number;
   /** Runs of silence with each target, of either kind. */
@@ -17,7 +17,7 @@ export interface Effort {
 }
 
 export const FULL: Effort = {
-  warmUpRuns: 7000,
+  warmUp: { shortRuns: 7000, longRuns: 1200 },
   windows: 12,
   pacedEvents: 200,
   silences: 30,
@@ -26,7 +26,7 @@ export const FULL: Effort = {
   holdMs: 5000,
 };
 export const QUICK: Effort = {
-  warmUpRuns: 100,
+  warmUp: { shortRuns: 100, longRuns: 10 },
   windows: 2,
   pacedEvents: 100,
   silences: 5,
@@ -96,16 +96,22 @@ export async function lockStep({ targets, agentPort, client, samples }: Field, {
   }
 }
 
+/** Runs under way at once with each target while it warms up. */
+const WARM_UP_LANES = 10;
+
 /**
- * Brings all code that a load reaches into the form that it runs in for hours. What is done once a run takes V8 thousands of
- * runs: until then the target with the most code looks dearer than it is.
+ * Brings all code that a load reaches into the form that it runs in for hours. V8 takes thousands of runs for what is done once a
+ * run, and some hundred thousand events for what is done with each: until then the target with the most code looks dearer than
+ * it is.
  */
-export async function warmUp(field: Field, { warmUpRuns }: Effort): Promise<void> {
-  for (let pass = 0; pass < 3; pass += 1) {
-    await window(field, { lanes: 10, runsPerLane: 10, run: { kind: 'burst', events: 100, deltaLength: DELTA_LENGTH } });
+export async function warmUp(field: Field, { warmUp: { longRuns, shortRuns } }: Effort): Promise<void> {
+  for (const [runs, events] of [
+    [longRuns, 400],
+    [shortRuns, 10],
+  ] as const) {
+    const run = { kind: 'burst', events, deltaLength: DELTA_LENGTH } as const;
+    await window(field, { lanes: WARM_UP_LANES, runsPerLane: runs / WARM_UP_LANES, run });
   }
-  const run = { kind: 'burst', events: 10, deltaLength: DELTA_LENGTH } as const;
-  await window(field, { lanes: 10, runsPerLane: warmUpRuns / 10, run });
 }
 
 /** Windows of one load. The first is not counted: it opens the connections. */

@@ -48,13 +48,14 @@ export function createTapPool(
  * request's copy is dropped whole and the response's ends where it is, as a prefix.
  */
 export class Tap {
-  readonly #maxBytes: number;
   readonly #memory: MemoryGrant;
   readonly #request: Slab;
   readonly #response: Slab;
-  // Two lists of numbers rather than one of objects, which would outlive many rounds of the garbage collector.
-  #offsets: number[] = [];
-  #times: number[] = [];
+  /** Of the bytes that one exchange may have; kept, since to look at both slabs for each chunk is to wait for memory. */
+  #roomBytes: number;
+  /** Offset and time in turn: objects would outlive many rounds of the garbage collector. */
+  #arrivals: number[] = [];
+  #lastArrivalAt = -Infinity;
   #droppedBytes = 0;
   #isRequestOver: boolean;
   #isResponseOver: boolean;
@@ -63,7 +64,7 @@ export class Tap {
   readonly isShed: boolean;
 
   constructor(maxBytes: number, memory: MemoryGrant, isShed: boolean) {
-    this.#maxBytes = maxBytes;
+    this.#roomBytes = maxBytes;
     this.#memory = memory;
     this.#request = new Slab(maxBytes, memory);
     this.#response = new Slab(maxBytes, memory);
@@ -74,37 +75,36 @@ export class Tap {
 
   request(chunk: Uint8Array): void {
     const copied = this.#request;
-    if (!this.#isRequestOver && this.#fits(chunk) && copied.append(chunk)) return;
+    if (!this.#isRequestOver && chunk.length <= this.#roomBytes && copied.append(chunk)) {
+      this.#roomBytes -= chunk.length;
+      return;
+    }
     this.#droppedBytes += copied.length + chunk.length;
     this.#requestHead ??= Buffer.concat(
       [copied.bytes(), chunk].map((bytes) => bytes.subarray(0, REQUEST_HEAD_BYTES)),
     ).subarray(0, REQUEST_HEAD_BYTES);
     this.#isRequestOver = true;
+    this.#roomBytes += copied.length;
     copied.clear();
   }
 
   /** `at`: arrival, epoch milliseconds. */
   response(chunk: Uint8Array, at: number): void {
-    const offset = this.#response.length;
-    if (!this.#isResponseOver && this.#fits(chunk) && this.#response.append(chunk)) {
-      this.#isResponseOver = !this.#noteArrival(offset, at);
+    const copied = this.#response;
+    const offset = copied.length;
+    if (!this.#isResponseOver && chunk.length <= this.#roomBytes && copied.append(chunk)) {
+      this.#roomBytes -= chunk.length;
+      if (at - this.#lastArrivalAt >= ARRIVAL_RESOLUTION_MS) this.#noteArrival(offset, at);
       return;
     }
     this.#droppedBytes += chunk.length;
     this.#isResponseOver = true;
   }
 
-  #fits(chunk: Uint8Array): boolean {
-    return this.#request.length + this.#response.length + chunk.length <= this.#maxBytes;
-  }
-
-  #noteArrival(offset: number, at: number): boolean {
-    const last = this.#times[this.#times.length - 1];
-    if (last !== undefined && at - last < ARRIVAL_RESOLUTION_MS) return true;
-    if (!this.#memory.reserve(ARRIVAL_BYTES)) return false;
-    this.#offsets.push(offset);
-    this.#times.push(at);
-    return true;
+  #noteArrival(offset: number, at: number): void {
+    if (this.#memory.reserve(ARRIVAL_BYTES)) this.#arrivals.push(offset, at);
+    else this.#isResponseOver = true;
+    this.#lastArrivalAt = at;
   }
 
   /** Absent when it was empty, or over a bound: half a body says nothing. */
@@ -122,7 +122,11 @@ export class Tap {
   }
 
   arrivals(): readonly ChunkArrival[] {
-    return this.#offsets.map((offset, index) => ({ offset, at: this.#times[index]! }));
+    const arrivals: ChunkArrival[] = [];
+    for (let index = 0; index < this.#arrivals.length; index += 2) {
+      arrivals.push({ offset: this.#arrivals[index]!, at: this.#arrivals[index + 1]! });
+    }
+    return arrivals;
   }
 
   /** Bytes that were forwarded and not kept. */
@@ -132,9 +136,8 @@ export class Tap {
 
   /** Takes the copies off the total: nobody reads them any more. */
   release(): void {
-    this.#memory.release(this.#offsets.length * ARRIVAL_BYTES);
-    this.#offsets = [];
-    this.#times = [];
+    this.#memory.release((this.#arrivals.length / 2) * ARRIVAL_BYTES);
+    this.#arrivals = [];
     this.#request.clear();
     this.#response.clear();
   }
