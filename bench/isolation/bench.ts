@@ -22,9 +22,11 @@ interface Efforts {
 }
 
 const FULL: Efforts = {
-  usual: { pairs: 8, leadInMs: 250, measuredMs: 1500 },
-  flood: { pairs: 4, leadInMs: 2500, measuredMs: 2000 },
+  usual: { pairs: 2, leadInMs: 1500, measuredMs: 8000 },
+  flood: { pairs: 2, leadInMs: 2500, measuredMs: 8000 },
 };
+/** Brings the code behind the streams into form, and is not counted. */
+const WARM_UP: Effort = { pairs: 1, leadInMs: 250, measuredMs: 1500 };
 const QUICK: Efforts = {
   usual: { pairs: 1, leadInMs: 250, measuredMs: 500 },
   flood: { pairs: 1, leadInMs: 250, measuredMs: 500 },
@@ -86,8 +88,7 @@ async function compare(
     for (const { side, target } of [one, other]) {
       if (side.fill !== undefined) await trouble.fill(target.port, side.fill);
     }
-    // The first pair brings the code behind the streams into form, and is not counted.
-    await takeTurns(one, other, { ...efforts.usual, pairs: 1 }, means);
+    await takeTurns(one, other, WARM_UP, means);
     return await takeTurns(one, other, disturbed.disturbance === 'flood' ? efforts.flood : efforts.usual, means);
   } finally {
     await Promise.all(started.map((target) => target.stop()));

@@ -5,6 +5,8 @@ export interface Side {
   readonly proxy: 'sidecar' | 'pipe';
   readonly judge?: Health;
   readonly collector?: Health;
+  /** Its tap throws at every chunk of an answer. */
+  readonly isTapBroken?: true;
   /** Where the sidecar's log goes; absent: it is read. */
   readonly logFile?: string;
   /** Conversations that wait for a judge before it is measured: more than are held. */
@@ -41,7 +43,13 @@ export const COMPARISONS: readonly Comparison[] = [
     // Its judge is as ill, so that both have as much to log.
     base: { ...WELL, judge: 'garbage' },
   },
-  { name: 'exchanges made to break their reader', disturbed: { ...WELL, disturbance: 'poison' }, base: WELL },
+  { name: 'the tee throws', disturbed: { ...WELL, isTapBroken: true, logFile: '/dev/null' }, base: WELL },
+  {
+    name: 'exchanges made to break their reader',
+    disturbed: { ...WELL, disturbance: 'poison' },
+    base: WELL,
+    isForComparison: true,
+  },
   { name: '100 MB/s of events: sidecar / bare pipe', disturbed: FLOODED, base: FLOODED_PIPE },
   {
     name: '100 MB/s of events: sidecar / without',

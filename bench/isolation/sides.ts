@@ -38,6 +38,7 @@ function startSidecar(name: string, side: Side, place: TargetPlace, servers: Tro
     OTEL_EXPORTER_OTLP_ENDPOINT: servers.collectors[side.collector ?? 'well'],
     OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
     OTEL_BSP_SCHEDULE_DELAY: '500',
+    ...(side.isTapBroken && { NODE_OPTIONS: `--import ${new URL('broken-tap.ts', import.meta.url).href}` }),
   };
   return sidecarTarget(name, ROOT, settings, side.logFile).start(place);
 }

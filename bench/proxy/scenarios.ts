@@ -104,10 +104,10 @@ const WARM_UP_LANES = 10;
  * run, and some hundred thousand events for what is done with each: until then the target with the most code looks dearer than
  * it is.
  */
-export async function warmUp(field: Field, { warmUp: { longRuns, shortRuns } }: Effort): Promise<void> {
+export async function warmUp(field: Field, { warmUp: runsOf }: Effort): Promise<void> {
   for (const [runs, events] of [
-    [longRuns, 400],
-    [shortRuns, 10],
+    [runsOf.longRuns, 400],
+    [runsOf.shortRuns, 10],
   ] as const) {
     const run = { kind: 'burst', events, deltaLength: DELTA_LENGTH } as const;
     await window(field, { lanes: WARM_UP_LANES, runsPerLane: runs / WARM_UP_LANES, run });

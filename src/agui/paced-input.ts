@@ -15,15 +15,22 @@ export interface PacedInput extends FoldInput {
 }
 
 /** Does one thing that was given; what is left to do of it is returned. */
-type Job = () => Steps<void> | void;
+type Job = () => Steps<void> | undefined;
+
+const atOnce =
+  (work: () => void): Job =>
+  () => {
+    work();
+    return undefined;
+  };
 
 export function pacedInput(fold: Fold): PacedInput {
   let waiting: Job[] = [];
   return {
     push: (value, arrival) => void waiting.push(() => fold.pushing(value, arrival)),
     pushText: (text, arrival) => void waiting.push(() => fold.pushingText(text, arrival)),
-    skip: (code, id) => void waiting.push(() => fold.skip(code, id)),
-    note: (code, id) => void waiting.push(() => fold.note(code, id)),
+    skip: (code, id) => void waiting.push(atOnce(() => fold.skip(code, id))),
+    note: (code, id) => void waiting.push(atOnce(() => fold.note(code, id))),
     settle() {
       if (waiting.length === 0) return undefined;
       const jobs = waiting;
@@ -39,12 +46,12 @@ export function pacedInput(fold: Fold): PacedInput {
   };
 }
 
-async function foldOn(fold: Fold, rest: Steps<void> | void, jobs: readonly Job[]): Promise<void> {
+async function foldOn(fold: Fold, rest: Steps<void> | undefined, jobs: readonly Job[]): Promise<void> {
   await giveWay();
   await paced(folding(fold, rest, jobs));
 }
 
-function* folding(fold: Fold, begun: Steps<void> | void, jobs: readonly Job[]): Steps<void> {
+function* folding(fold: Fold, begun: Steps<void> | undefined, jobs: readonly Job[]): Steps<void> {
   if (begun) yield* begun;
   let before = fold.work();
   for (const job of jobs) {
