@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16
+#!/usr/bin/env node
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, type CommandIo, EXIT, type ExitStatus } from './commands/command.ts';
 import { ListenError } from './lib/listen-error.ts';

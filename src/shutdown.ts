@@ -32,6 +32,9 @@ const READING_MS = 10_000;
 /** Streams may have used up the grace. A metric takes two answers of the judge, one after the other, in about this time. */
 const LEAST_SCORING_GRACE_MS = 5000;
 
+/** What work that was told to stop, and the judge behind it, may take to do so. Longer only by a defect. */
+const LEAVING_MS = 2000;
+
 /** What a collector that does not answer may take of the stop. */
 export const TELEMETRY_MS = 5000;
 
@@ -39,7 +42,7 @@ export const TELEMETRY_MS = 5000;
 const LAST_MS = 5000;
 
 /** The grace is for streams. The rest of the stop takes at most so long after it. */
-export const LONGEST_AFTER_GRACE_MS = READING_MS + LEAST_SCORING_GRACE_MS + TELEMETRY_MS + LAST_MS;
+export const LONGEST_AFTER_GRACE_MS = READING_MS + LEAST_SCORING_GRACE_MS + LEAVING_MS + TELEMETRY_MS + LAST_MS;
 
 /**
  * Stops the sidecar without losing anything: readiness fails first and the listener closes later, streams come to their
@@ -61,7 +64,10 @@ export async function shutDown(parts: ShutdownParts, { delayMs, graceMs }: Confi
   if (!(await within(READING_MS, observer.settled(), clock))) {
     log.error({ unsettled: observer.unsettled() }, 'requests were not read in time and are lost');
   }
-  await evaluation.close(Math.max(LEAST_SCORING_GRACE_MS, left()));
+  const scoringGraceMs = Math.max(LEAST_SCORING_GRACE_MS, left());
+  if (!(await within(scoringGraceMs + LEAVING_MS, evaluation.close(scoringGraceMs), clock))) {
+    log.error('judging did not end when it was told to and is left alone; this is a defect');
+  }
   await telemetry.shutdown();
   await admin.stop();
 }

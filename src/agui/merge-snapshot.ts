@@ -13,7 +13,7 @@ export interface SnapshotContext {
 
 /**
  * Merges a MESSAGES_SNAPSHOT into what is held. Its order and its ids win. Ids of a snapshot often differ from the
- * streamed ones, so {@link matchMessages} says which is which. What the snapshot lacks is kept, marked, behind the message it
+ * streamed ones, so {@link matchingMessages} says which is which. What the snapshot lacks is kept, marked, behind the message it
  * followed. In steps: `held` is whole only after the last.
  */
 export function* mergingSnapshot(

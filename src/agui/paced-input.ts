@@ -17,7 +17,7 @@ export interface PacedInput extends FoldInput {
 /** Does one thing that was given; what is left to do of it is returned. */
 type Job = () => Steps<void> | undefined;
 
-const atOnce =
+const wholly =
   (work: () => void): Job =>
   () => {
     work();
@@ -29,8 +29,8 @@ export function pacedInput(fold: Fold): PacedInput {
   return {
     push: (value, arrival) => void waiting.push(() => fold.pushing(value, arrival)),
     pushText: (text, arrival) => void waiting.push(() => fold.pushingText(text, arrival)),
-    skip: (code, id) => void waiting.push(atOnce(() => fold.skip(code, id))),
-    note: (code, id) => void waiting.push(atOnce(() => fold.note(code, id))),
+    skip: (code, id) => void waiting.push(wholly(() => fold.skip(code, id))),
+    note: (code, id) => void waiting.push(wholly(() => fold.note(code, id))),
     settle() {
       if (waiting.length === 0) return undefined;
       const jobs = waiting;

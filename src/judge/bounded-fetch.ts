@@ -10,6 +10,9 @@ export const MAX_ANSWER_BYTES = 1024 * 1024;
 /** As far as an error is read: what it is stands at its beginning. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
+/** Far more than anyone sends before an answer. */
+const MAX_INTERIM_ANSWERS = 100;
+
 /** A success that is larger than {@link MAX_ANSWER_BYTES}. The rest of it was not read, and its connection is closed. */
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
@@ -30,22 +33,30 @@ const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
  * @throws {AnswerTooLarge} for a success that is declared, or turns out, to be larger than the bound.
  */
 export const boundedFetch: typeof fetch = async (input, init = {}) => {
-  const url = new URL(input instanceof Request ? input.url : input);
+  if (input instanceof Request) throw new TypeError('a judge request is given by its address');
+  const url = new URL(input);
   const { body, method = 'GET', headers, signal } = init;
   if (body && typeof body !== 'string' && !(body instanceof Uint8Array)) {
     throw new TypeError('the body of a judge request must be text or bytes');
   }
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
     method,
-    headers: Object.fromEntries(new Headers(headers)),
+    // Whoever does not say that it decodes nothing may be sent anything.
+    headers: { 'accept-encoding': 'identity', ...Object.fromEntries(new Headers(headers)) },
   });
   const abort = (): void => void request.destroy(abortError(signal?.reason));
   if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort, { once: true });
+  let interimAnswers = 0;
+  request.on('information', () => {
+    interimAnswers += 1;
+    if (interimAnswers > MAX_INTERIM_ANSWERS) request.destroy(new Error('interim answers without end'));
+  });
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      // Behind the head it is reading the response that fails, and this comes to nothing.
-      request.on('response', resolve).on('error', reject).end(body);
+      // Behind the head it is reading the response that fails, and this comes to nothing. A 101 closes without an error.
+      const closed = (): void => reject(new Error('the connection was closed without an answer'));
+      request.on('response', resolve).on('error', reject).on('close', closed).end(body);
     });
     const status = response.statusCode ?? 0;
     const pieces = await readBody(response, status >= 200 && status < 300);

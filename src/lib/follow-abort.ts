@@ -10,7 +10,8 @@ export interface FollowingController {
  * In place of `AbortSignal.any`, whose signals Node registers to be told of their end: V8 keeps those, and all that hangs on
  * them, until the next full collection of garbage, and each lesser one, which stops the streams, copies them.
  *
- * @param followed should not live much longer than the work: what was listened to by it is found by way of its neighbours.
+ * @param followed should not live much longer than the work. Its listeners are a linked list, in which one that was taken out can be
+ *   kept alive by one that was there longer.
  */
 export function followAbort(followed: AbortSignal): FollowingController {
   const controller = new AbortController();

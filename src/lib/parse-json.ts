@@ -5,7 +5,7 @@ import type { Steps } from './steps.ts';
 export const JSON_PIECE_CHARACTERS = 16 * 1024;
 
 /**
- * Levels that are kept of a long text; a value below them reads as null. Nobody looks so far down, and a hundred thousand
+ * Levels that are kept of a long text; a value below them may read as null. Nobody looks so far down, and a hundred thousand
  * levels cost the collector of garbage more than all else that is read.
  */
 export const KEPT_LEVELS = 1000;
@@ -43,7 +43,8 @@ export function* parsingJson(
       }
     } else if (code !== COMMA) continue;
 
-    if (at < pieceEnd) continue;
+    // A cut is made behind a bracket that opens something, or before a comma.
+    if (at < pieceEnd || (opened.length === 0 && code !== COMMA)) continue;
     for (const bracket of opened) {
       if (!tree.open(text.slice(from, bracket), text.charCodeAt(bracket))) return undefined;
       from = bracket + 1;

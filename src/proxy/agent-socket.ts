@@ -6,9 +6,9 @@ import { isReset } from './errors.ts';
 import { copyOfRead, READ_BYTES } from './read-blocks.ts';
 
 /**
- * Reads into memory that all connections share, and keeps a copy of just what came. On its own Node takes 64 KiB for each
- * read, however little comes, and gives most of it back: for events of some hundred bytes that is much of the work of the
- * garbage collector.
+ * Reads into memory that all connections share, and keeps a copy of just what came; of a large read, in a block. On its own
+ * Node takes 64 KiB for each read, however little comes, and gives most of it back: for events of some hundred bytes that is
+ * much of the work of the garbage collector.
  */
 const compactReads: OnReadOpts = {
   buffer: Buffer.allocUnsafeSlow(READ_BYTES),

@@ -159,7 +159,7 @@ function readersOf(socket: Socket): Parse[] {
   return socket.listeners('data') as Parse[];
 }
 
-/** Whoever writes has not let go of what could not be written: only what has left is given back. */
+/** What failed to be written may still be held by whoever was to write it. */
 const writtenOf =
   (bytes: Buffer) =>
   (error?: Error | null): void => {

@@ -1,8 +1,8 @@
 /** As much as Node reads at once. */
 export const READ_BYTES = 64 * 1024;
 
-/** Less is not worth a block. */
-const LARGE_BYTES = READ_BYTES / 2;
+/** Less would waste too much of a block that a slow client, or a path that gives none back, holds. */
+const LARGE_BYTES = 48 * 1024;
 
 /** Blocks that are kept while nobody needs them: 2 MiB. */
 const MOST_SPARE = 32;

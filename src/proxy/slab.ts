@@ -62,7 +62,7 @@ export class Slab {
     return true;
   }
 
-  /** All of them in one piece; what room was left is given back. */
+  /** All of them in one piece. When there was more than one block, what room was left is given back. */
   bytes(): Uint8Array {
     if (!this.#blocks) return this.#filling.subarray(0, this.#filled);
     const { length } = this;

@@ -63,7 +63,7 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       if (limit === 0 && askAgainAt !== undefined) cancelRetry = clock.schedule(askAgainAt - clock.now(), pump);
       if (inFlight.size >= Math.min(limit, consumer.concurrency)) return;
       takeOut(job);
-      // A controller each: what hangs on the one of all would be found by way of its neighbours there.
+      // A controller each: the listeners of one for all would be kept alive by each other (see followAbort).
       const controller = new AbortController();
       inFlight.set(id, { job, controller, done: run(consumer.work, job, controller.signal) });
     }

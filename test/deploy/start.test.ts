@@ -10,7 +10,6 @@ const SIZE = '--max-semi-space-size=16';
 const WAYS = [
   { way: 'npm start', file: 'package.json', command: `"start": "node ${SIZE} src/cli.ts serve"` },
   { way: 'the image', file: 'Dockerfile', command: `CMD ["node", "${SIZE}", "src/cli.ts", "serve"]` },
-  { way: 'the installed command', file: 'src/cli.ts', command: `#!/usr/bin/env -S node ${SIZE}\n` },
   { way: 'the README`s line for supervisors', file: 'README.md', command: `node ${SIZE} src/cli.ts serve` },
 ];
 

@@ -89,6 +89,15 @@ describe('JSON that is parsed in steps', () => {
     ['members', JSON.stringify(Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`member ${at}`, at])))],
     ['levels', nested(500_000)],
     ['lists in a list', `[${'[],'.repeat(300_000)}[]]`],
+    ['long strings', JSON.stringify(Array.from({ length: 40 }, () => 'x'.repeat(JSON_PIECE_CHARACTERS + 100)))],
+    [
+      'members that are long strings',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 40 }, (_, at) => [at, 'x'.repeat(20_000)]))),
+    ],
+    [
+      'objects that end where a piece does',
+      JSON.stringify(Array.from({ length: 40 }, () => ({ a: 'x'.repeat(20_000) }))),
+    ],
   ])('takes a step for each piece of a long text: %s', (_what, text) => {
     const pieces = text.length / JSON_PIECE_CHARACTERS;
     expect(stepsOf(text)).toBeGreaterThan(pieces / 2);
