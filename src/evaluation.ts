@@ -149,7 +149,11 @@ function logScorecard({ job, decision, results }: Scorecard, log: Logger): void 
   );
   const { agent, cause: closing } = job;
   const traceId = job.runs.at(-1)?.trace.traceId;
-  log.info({ agent, decision, closing, scores, traceId }, 'judged a conversation');
+  const isJudged = decision !== 'judge_failed';
+  log.info(
+    { agent, decision, closing, scores, traceId },
+    isJudged ? 'judged a conversation' : 'asked the judge about a conversation, in vain',
+  );
   for (const { metric, verdict } of results) {
     if (verdict.kind !== 'failed') continue;
     const { errorType, cause } = verdict;
