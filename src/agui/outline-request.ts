@@ -1,9 +1,8 @@
+import { JSON_CODE } from '../lib/json.ts';
 import { endOfString } from '../lib/parse-json.ts';
 
 /** What of a request is looked into, in both ways that clients write it. */
 const LOOKED_INTO = new Set(['"body"', '"forwardedProps"', '"forwarded_props"', '"command"']);
-
-const CODES = { quote: 0x22, arrayStart: 0x5b, arrayEnd: 0x5d, objectStart: 0x7b, objectEnd: 0x7d } as const;
 
 /**
  * The JSON of a request without what its head does not depend on: an object that is none of its own, nor of its envelope,
@@ -24,22 +23,22 @@ export function outlineRequest(text: string): string {
   };
   for (let at = 0; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
-      case CODES.quote: {
+      case JSON_CODE.quote: {
         const end = endOfString(text, at);
         if (leftOut === undefined) lastString = text.slice(at, end + 1);
         at = end;
         break;
       }
-      case CODES.arrayStart:
+      case JSON_CODE.arrayStart:
         depth += 1;
         if (leftOut === undefined) leaveOut(at, isEmptyList(text, at) ? '[]' : '[0]');
         break;
-      case CODES.objectStart:
+      case JSON_CODE.objectStart:
         depth += 1;
         if (leftOut === undefined && depth > 1 && !LOOKED_INTO.has(lastString)) leaveOut(at, '{}');
         break;
-      case CODES.arrayEnd:
-      case CODES.objectEnd:
+      case JSON_CODE.arrayEnd:
+      case JSON_CODE.objectEnd:
         if (leftOut === depth) {
           leftOut = undefined;
           from = at + 1;

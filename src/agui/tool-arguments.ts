@@ -1,5 +1,5 @@
 import type { ToolCall } from '../conversation/message.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { isJsonObject, JSON_CODE, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { endOfString, parsingJson } from '../lib/parse-json.ts';
 import { atOnce, type Steps } from '../lib/steps.ts';
 
@@ -25,16 +25,16 @@ export function nestsTooDeep(text: string): boolean {
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
     switch (text.charCodeAt(index)) {
-      case 0x22: // "
+      case JSON_CODE.quote:
         index = endOfString(text, index);
         break;
-      case 0x5b: // [
-      case 0x7b: // {
+      case JSON_CODE.arrayStart:
+      case JSON_CODE.objectStart:
         depth += 1;
         if (depth > MAX_DEPTH) return true;
         break;
-      case 0x5d: // ]
-      case 0x7d: // }
+      case JSON_CODE.arrayEnd:
+      case JSON_CODE.objectEnd:
         depth -= 1;
         break;
       default:

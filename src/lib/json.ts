@@ -25,6 +25,17 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
+/** The characters that structure JSON, by their code. */
+export const JSON_CODE = {
+  quote: 0x22,
+  comma: 0x2c,
+  backslash: 0x5c,
+  arrayStart: 0x5b,
+  arrayEnd: 0x5d,
+  objectStart: 0x7b,
+  objectEnd: 0x7d,
+} as const;
+
 /** The white space of JSON. */
 export const isJsonSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 

@@ -1,4 +1,4 @@
-import { isJsonObject, isJsonSpace, type JsonObject, type JsonValue, parseJson } from './json.ts';
+import { isJsonObject, isJsonSpace, JSON_CODE, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import type { Steps } from './steps.ts';
 
 /** Characters that are handed to `JSON.parse` at once: a fraction of a millisecond's worth, whatever they say. */
@@ -32,7 +32,7 @@ export function* parsingJson(
   let pieceEnd = start + pieceCharacters;
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
+    if (code === JSON_CODE.quote) at = endOfString(text, at);
     else if (isOpening(code)) opened.push(at);
     else if (isClosing(code)) {
       if (opened.length > 0) opened.pop();
@@ -41,16 +41,16 @@ export function* parsingJson(
         from = at + 1;
         if (tree.isWhole()) return skipSpace(text, from) === text.length ? tree.root() : undefined;
       }
-    } else if (code !== COMMA) continue;
+    } else if (code !== JSON_CODE.comma) continue;
 
     // A cut is made behind a bracket that opens something, or before a comma.
-    if (at < pieceEnd || (opened.length === 0 && code !== COMMA)) continue;
+    if (at < pieceEnd || (opened.length === 0 && code !== JSON_CODE.comma)) continue;
     for (const bracket of opened) {
       if (!tree.open(text.slice(from, bracket), text.charCodeAt(bracket))) return undefined;
       from = bracket + 1;
     }
     opened = [];
-    if (code === COMMA) {
+    if (code === JSON_CODE.comma) {
       if (!tree.add(text.slice(from, at))) return undefined;
       from = at;
     }
@@ -106,7 +106,7 @@ function createTree(keptLevels: number): Tree {
     open(text, bracket) {
       if (!take(text, 'open')) return false;
       const isKept = path.length < keptLevels;
-      const isArray = bracket === OPENING_BRACKET;
+      const isArray = bracket === JSON_CODE.arrayStart;
       const container: Container = isKept ? (isArray ? [] : {}) : isArray ? TOO_DEEP_ARRAY : TOO_DEEP_OBJECT;
       const parent = path.at(-1);
       if (path.length <= keptLevels) {
@@ -120,7 +120,7 @@ function createTree(keptLevels: number): Tree {
       return true;
     },
     close(text, bracket) {
-      if (Array.isArray(path.at(-1)) !== (bracket === CLOSING_BRACKET) || !take(text, 'close')) return false;
+      if (Array.isArray(path.at(-1)) !== (bracket === JSON_CODE.arrayEnd) || !take(text, 'close')) return false;
       path.pop();
       hasItems = true;
       return true;
@@ -152,7 +152,7 @@ function readMembers(text: string, hasItems: boolean, end: End): JsonObject | un
   let from = skipSpace(text, 0);
   if (hasItems) {
     if (from === text.length) return end === 'open' ? undefined : {};
-    if (text.charCodeAt(from) !== COMMA) return undefined;
+    if (text.charCodeAt(from) !== JSON_CODE.comma) return undefined;
     from = skipSpace(text, from + 1);
     if (from === text.length) return undefined;
   } else if (from === text.length) return end === 'close' ? {} : undefined;
@@ -164,7 +164,7 @@ function readMembers(text: string, hasItems: boolean, end: End): JsonObject | un
 function lastName(text: string): string {
   const close = text.lastIndexOf('"');
   let open = close - 1;
-  while (text.charCodeAt(open) !== QUOTE || isEscaped(text, open, 0)) open -= 1;
+  while (text.charCodeAt(open) !== JSON_CODE.quote || isEscaped(text, open, 0)) open -= 1;
   const name = parseJson(text.slice(open, close + 1));
   return typeof name === 'string' ? name : '';
 }
@@ -172,7 +172,7 @@ function lastName(text: string): string {
 /** No escape may begin before `from` and reach beyond it. */
 function isEscaped(text: string, at: number, from: number): boolean {
   let start = at;
-  while (start > from && text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
+  while (start > from && text.charCodeAt(start - 1) === JSON_CODE.backslash) start -= 1;
   return (at - start) % 2 === 1;
 }
 
@@ -189,8 +189,8 @@ export function endOfString(text: string, at: number): number {
     const near = Math.min(index + 256, text.length);
     while (index < near) {
       const code = text.charCodeAt(index);
-      if (code === QUOTE) return index;
-      index += code === BACKSLASH ? 2 : 1;
+      if (code === JSON_CODE.quote) return index;
+      index += code === JSON_CODE.backslash ? 2 : 1;
     }
     const quote = text.indexOf('"', index);
     if (quote < 0) break;
@@ -206,13 +206,5 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
-
-const isOpening = (code: number): boolean => code === OPENING_BRACKET || code === OPENING_BRACE;
-const isClosing = (code: number): boolean => code === CLOSING_BRACKET || code === CLOSING_BRACE;
+const isOpening = (code: number): boolean => code === JSON_CODE.arrayStart || code === JSON_CODE.objectStart;
+const isClosing = (code: number): boolean => code === JSON_CODE.arrayEnd || code === JSON_CODE.objectEnd;
