@@ -1,7 +1,8 @@
 import { readCapture } from '../../src/agui/read-capture.ts';
 import type { Exchange } from '../../src/agui/exchange.ts';
 import type { Conversation } from '../../src/conversation/conversation.ts';
-import { mergeExchange } from '../../src/conversation/merge-runs.ts';
+import { mergingExchange } from '../../src/conversation/merge-runs.ts';
+import { atOnce } from '../../src/lib/steps.ts';
 import { captureOf, NO_BOUNDS, recordRun } from '../capture.ts';
 
 /** A piece of work of a given size, ready to be done again and again. */
@@ -34,7 +35,7 @@ function reading(
     async prepare(size) {
       const run = recordRun({ threadId: 't', runId: 'r' }, events(size));
       const capture = captureOf(run, 0);
-      const amount = amountOf === 'events' ? run.chunks.length : (capture.response?.body.length ?? 0);
+      const amount = amountOf === 'events' ? run.chunks.length : Buffer.concat(capture.response?.body ?? []).length;
       return { amount, run: () => readCapture(capture, NO_BOUNDS) };
     },
   };
@@ -48,7 +49,7 @@ function merging(name: string, largest: number, next: (size: number) => Promise<
     largest,
     async prepare(size) {
       const first = await exchangeOf('first', [], turns(size));
-      const { conversation } = mergeExchange(undefined, first);
+      const { conversation } = atOnce(mergingExchange(undefined, first));
       const exchange = await next(size);
       return { amount: conversation.messages.length, run: async () => merged(conversation, exchange) };
     },
@@ -56,7 +57,7 @@ function merging(name: string, largest: number, next: (size: number) => Promise<
 }
 
 function merged(conversation: Conversation, exchange: Exchange): Conversation {
-  return mergeExchange(conversation, exchange).conversation;
+  return atOnce(mergingExchange(conversation, exchange)).conversation;
 }
 
 async function exchangeOf(runId: string, events: Iterable<object>, messages: readonly object[]): Promise<Exchange> {
@@ -184,7 +185,7 @@ export const WORK: readonly WorkKind[] = [
     amountOf: 'messages',
     largest: 3_000,
     async prepare(size) {
-      const { conversation } = mergeExchange(undefined, await exchangeOf('first', calls(size), [QUESTION]));
+      const { conversation } = atOnce(mergingExchange(undefined, await exchangeOf('first', calls(size), [QUESTION])));
       const exchange = await exchangeOf('next', ANSWER, [QUESTION, ...callHistory(size)]);
       return { amount: size, run: async () => merged(conversation, exchange) };
     },

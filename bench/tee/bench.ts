@@ -1,9 +1,10 @@
-import { createFold } from '../../src/agui/fold.ts';
+import { openFold } from '../../src/agui/fold.ts';
 import { createSseDecoder } from '../../src/agui/decode-sse.ts';
 import { readCapture } from '../../src/agui/read-capture.ts';
 import { readEvent } from '../../src/agui/read-event.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
+import { atOnce } from '../../src/lib/steps.ts';
 import { createTapPool } from '../../src/proxy/tap.ts';
 import { captureOf, NO_BOUNDS, type RecordedRun } from '../capture.ts';
 import { cpuUsOf } from '../cpu-time.ts';
@@ -73,7 +74,7 @@ function stepsOver(streams: readonly RecordedRun[]): Readonly<Record<Step, () =>
   });
   const texts = streams.map(textsOf);
   const values = texts.map((each) => each.map((text) => parseJson(text) ?? null));
-  const atOnce = streams.map((stream) => captureOf(stream, 0));
+  const whole = streams.map((stream) => captureOf(stream, 0));
   const paced = streams.map((stream) => captureOf(stream, 10));
   return {
     copy() {
@@ -92,7 +93,7 @@ function stepsOver(streams: readonly RecordedRun[]): Readonly<Record<Step, () =>
     },
     fold: () => values.map(folded),
     async whole() {
-      for (const capture of atOnce) await readCapture(capture, NO_BOUNDS);
+      for (const capture of whole) await readCapture(capture, NO_BOUNDS);
     },
     async paced() {
       for (const capture of paced) await readCapture(capture, NO_BOUNDS);
@@ -114,9 +115,12 @@ function textsOf({ chunks }: RecordedRun): string[] {
 }
 
 function folded(values: readonly JsonValue[]): unknown {
-  const fold = createFold();
-  for (const [at, value] of values.entries()) fold.push(value, { arrivedAt: at * 10 });
-  return fold.finish('complete');
+  const fold = atOnce(openFold());
+  for (const [at, value] of values.entries()) {
+    const rest = fold.pushing(value, { arrivedAt: at * 10 });
+    if (rest) atOnce(rest);
+  }
+  return atOnce(fold.finishing('complete'));
 }
 
 const minus = (ones: readonly number[], others: readonly number[]): readonly number[] =>

@@ -5,11 +5,12 @@ import type { Exchange } from '../../src/agui/exchange.ts';
 import { readCapture } from '../../src/agui/read-capture.ts';
 import { isWaiting } from '../../src/conversation/completion.ts';
 import { type Conversation, RUN_LIMIT, SUPERSEDED_LIMIT } from '../../src/conversation/conversation.ts';
-import { mergeExchange } from '../../src/conversation/merge-runs.ts';
+import { mergingExchange } from '../../src/conversation/merge-runs.ts';
 import { toRagasMessages } from '../../src/conversation/ragas.ts';
 import { DEFAULT_THREAD_BOUNDS, Threads } from '../../src/conversation/threads.ts';
 import { renderTranscript } from '../../src/conversation/transcript.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
+import { atOnce } from '../../src/lib/steps.ts';
 import { anyEvents, anyMessages, asJson } from '../../test/agui/arbitrary-events.ts';
 import { BOUNDS, captureOf } from '../../test/agui/captures.ts';
 import { encodeSse } from '../../test/agui/streams.ts';
@@ -50,8 +51,8 @@ export const conversation = pureTarget({
     const threads = new Threads({ idleMs: 1, waitingMs: 1, openRunMs: 1, ...DEFAULT_THREAD_BOUNDS });
     let held: Conversation | undefined;
     for (const exchange of await exchangesOf(input)) {
-      held = frozen(mergeExchange(held, frozen(exchange)).conversation);
-      threads.append(exchange, 1);
+      held = frozen(atOnce(mergingExchange(held, frozen(exchange))).conversation);
+      threads.append(atOnce(threads.merging(exchange)), 1);
     }
     threads.closeAll(2);
     assertUnpolluted();

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { createFold } from '../../src/agui/fold.ts';
-import { readRunRequest } from '../../src/agui/input.ts';
 import { anyEvents, anyMessages, asJson } from '../../test/agui/arbitrary-events.ts';
+import { fold as foldAll } from '../../test/agui/streams.ts';
 import { validStream } from '../../test/agui/valid-streams.ts';
 import { assertFindings, assertInProportion, assertPlainJson, assertUnpolluted } from '../checks.ts';
 import { recordedEvents } from '../fixtures.ts';
@@ -26,9 +25,7 @@ export const fold = pureTarget({
   run(input) {
     const { request, events: given, end } = fieldsOf(input);
     const events = listOf(given);
-    const folding = createFold(readRunRequest(request));
-    for (const event of events) folding.push(event);
-    const folded = folding.finish(oneOf(end, ENDS));
+    const folded = foldAll(events, request, oneOf(end, ENDS));
 
     const characters = assertPlainJson(folded);
     assertInProportion(characters, JSON.stringify(input).length, { per: 15, flat: 10_000 });

@@ -8,7 +8,10 @@ export type DecodedFrame =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'undecodable'; readonly cause: string };
 
-/** Decodes the bytes of one frame. Never throws. */
+/**
+ * Decodes the bytes of one frame. Never throws. All at once: the library knows no steps, and small values, or unknown fields,
+ * cost the most for their bytes, whether or not they come to an event.
+ */
 export function decodeFrame(frame: Uint8Array): DecodedFrame {
   // The smallest frame, so the one that most fit in: not worth the decoder's error.
   if (frame.length === 0) return { kind: 'undecodable', cause: 'no event in it' };

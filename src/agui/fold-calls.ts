@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../lib/steps.ts';
 import type { CallEvent, CallNamed, CallResult, CallStart } from './events.ts';
 import { currentRun, type FoldState, isLate, note } from './fold-state.ts';
 import {
@@ -7,7 +8,7 @@ import {
   MAX_REPEATS,
   newCall,
   setArguments,
-  settleArguments,
+  settlingArguments,
 } from './held-call.ts';
 import { type HeldMessage, heldText, newMessage, setText } from './held-message.ts';
 import { append, appendResult, MAX_COMPARED_RESULTS, moveCall, rename } from './held-messages.ts';
@@ -25,7 +26,7 @@ export function applyCall(state: FoldState, event: CallEvent, subagent: string |
       addArguments(state, event.id, event.delta, subagent);
       return;
     case 'call_end':
-      endCall(state, event.id);
+      atOnce(endingCall(state, event.id));
       return;
     case 'call_result':
       addResult(state, event, subagent);
@@ -172,14 +173,15 @@ export function callToEnd(state: FoldState, id: string | undefined): HeldCall | 
   return call?.phase === 'open' || (call && isLate(state) && call.phase !== 'ended') ? call : undefined;
 }
 
-function endCall(state: FoldState, id: string | undefined): void {
+/** Applies a TOOL_CALL_END: long arguments are parsed in steps. */
+export function* endingCall(state: FoldState, id: string | undefined): Steps<void> {
   const call = callToEnd(state, id);
   if (call) {
     call.phase = 'ended';
     call.changedAt = state.at;
     if (state.arrivedAt !== undefined) call.endedAt ??= state.arrivedAt;
     state.openCalls.delete(call);
-    if (settleArguments(call) === 'cut_back') note(state, 'late_arguments', call.id);
+    if ((yield* settlingArguments(call)) === 'cut_back') note(state, 'late_arguments', call.id);
   } else note(state, 'missing_start', id ?? '');
 }
 

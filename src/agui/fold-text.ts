@@ -2,6 +2,7 @@ import type { TextEvent, TextRole } from './events.ts';
 import { type FoldState, isLate, note } from './fold-state.ts';
 import { type HeldMessage, isStreamed, newMessage } from './held-message.ts';
 import { append } from './held-messages.ts';
+import { appendPiece } from './pieces.ts';
 
 /** Applies an event of a text message; chunks have been expanded. */
 export function applyText(state: FoldState, event: TextEvent, subagent: string | undefined): void {
@@ -12,7 +13,7 @@ export function applyText(state: FoldState, event: TextEvent, subagent: string |
     case 'text_content': {
       const message = messageFor(state, event.id, subagent);
       if (event.delta === '') return;
-      message.deltas.push(event.delta);
+      appendPiece(message.deltas, event.delta);
       message.changed = true;
       return;
     }

@@ -2,6 +2,7 @@ import type { ToolCall } from '../conversation/message.ts';
 import { JSON_PIECE_CHARACTERS } from '../lib/parse-json.ts';
 import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import type { HeldMessage } from './held-message.ts';
+import { appendPiece } from './pieces.ts';
 import { parseToolArguments, parsingToolArguments } from './tool-arguments.ts';
 
 /**
@@ -71,7 +72,7 @@ export function setArguments(call: HeldCall, text: string): void {
 }
 
 export function appendArguments(call: HeldCall, delta: string): void {
-  call.argumentTexts.push(delta);
+  appendPiece(call.argumentTexts, delta);
   delete call.parsed;
 }
 
@@ -103,21 +104,27 @@ export function* readingArguments(call: HeldCall): Steps<void> {
 export const MAX_REPEATS = 16;
 
 /**
- * Ends the arguments. Whole ones are settled. Arguments that were sent twice, because the call was announced twice, are
- * cut back to the first; the result says so.
+ * Ends the arguments, in steps. Whole ones are settled. Arguments that were sent twice, because the call was announced twice,
+ * are cut back to the first; the result says so.
  */
-export function settleArguments(call: HeldCall): 'as_sent' | 'cut_back' {
+export function* settlingArguments(call: HeldCall): Steps<'as_sent' | 'cut_back'> {
   call.restarts = false;
   if (call.repeats > MAX_REPEATS) return 'as_sent';
-  const text = argumentText(call);
   const firstLength = call.announcedAgainAt;
   delete call.announcedAgainAt;
+  if (isLongUnread(call)) yield* readingArguments(call);
+  const text = argumentText(call);
   call.settled = text !== '' && !isUnparsed(call);
   if (call.settled || firstLength === undefined || firstLength === 0 || firstLength === text.length) return 'as_sent';
+
+  const { parsed } = call;
   setArguments(call, text.slice(0, firstLength));
+  if (isLongUnread(call)) yield* readingArguments(call);
   call.settled = !isUnparsed(call);
   if (call.settled) return 'cut_back';
   setArguments(call, text);
+  // Known already, and as costly as the arguments are long.
+  if (parsed) call.parsed = parsed;
   return 'as_sent';
 }
 

@@ -1,9 +1,14 @@
+import type { JsonValue } from '../lib/json.ts';
 import { ITEMS_PER_STEP, paced, type Steps } from '../lib/steps.ts';
 import { giveWay } from '../lib/turn.ts';
-import type { Fold } from './fold.ts';
+import type { EventArrival, Fold } from './fold.ts';
 
-/** What feeds a fold. */
-export type FoldInput = Pick<Fold, 'push' | 'pushText' | 'skip' | 'note'>;
+/** What takes the events of a stream, one after the other. */
+export interface FoldInput extends Pick<Fold, 'skip' | 'note'> {
+  push(event: JsonValue, arrival?: EventArrival): void;
+  /** The next event as JSON. */
+  pushText(text: string, arrival?: EventArrival): void;
+}
 
 /**
  * A fold's input that only keeps what it is given until {@link PacedInput.settle} folds it, a turn's worth of work at a

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../conversation/message.ts';
-import { isJsonObject, JSON_CODE, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { endOfString, parsingJson } from '../lib/parse-json.ts';
-import { atOnce, type Steps } from '../lib/steps.ts';
+import { isJsonObject, JSON_CODE, type JsonObject, type JsonValue, parseJson } from '../lib/json.ts';
+import { endOfString, JSON_PIECE_CHARACTERS, parsingJson } from '../lib/parse-json.ts';
+import type { Steps } from '../lib/steps.ts';
 
 /**
  * Deeper arguments stay text, or are left out: whoever serialised them again could exhaust the stack. Less than
@@ -10,14 +10,19 @@ import { atOnce, type Steps } from '../lib/steps.ts';
 const MAX_DEPTH = 500;
 
 /** The arguments that `text` stands for: an empty text is `{}`, anything that is not a JSON object stays text. */
-export const parseToolArguments = (text: string): ToolCall['args'] => atOnce(parsingToolArguments(text));
+export function parseToolArguments(text: string): ToolCall['args'] {
+  if (text === '') return {};
+  return argumentsOf(nestsTooDeep(text) ? undefined : parseJson(text), text);
+}
 
 /** The same in steps. */
 export function* parsingToolArguments(text: string): Steps<ToolCall['args']> {
-  if (text === '') return {};
-  const value = nestsTooDeep(text) ? undefined : yield* parsingJson(text);
-  return isJsonObject(value) ? value : { unparsed: text };
+  if (text.length <= JSON_PIECE_CHARACTERS) return parseToolArguments(text);
+  return argumentsOf(yield* parsingJson(text, { mostLevels: MAX_DEPTH }), text);
 }
+
+const argumentsOf = (value: JsonValue | undefined, text: string): ToolCall['args'] =>
+  isJsonObject(value) ? value : { unparsed: text };
 
 /** JSON that nests deeper than tool arguments may. */
 export function nestsTooDeep(text: string): boolean {

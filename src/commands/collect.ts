@@ -6,6 +6,7 @@ import type { Folded } from '../agui/fold.ts';
 import type { RunRequest } from '../agui/input.ts';
 import type { StreamFormat } from '../agui/read-stream.ts';
 import { describeJson, parseJson } from '../lib/json.ts';
+import { paced } from '../lib/steps.ts';
 import { unusablePath, UsageError } from '../lib/usage-error.ts';
 import { type Command, type CommandIo, EXIT, type ExitStatus } from './command.ts';
 import { parseArguments } from './parse-arguments.ts';
@@ -98,13 +99,15 @@ async function readStream(
   request: RunRequest | undefined,
   { stdin, signal }: CommandIo,
 ): Promise<Reading> {
-  const [{ createFold, holdsEvents }, { openStreamReader }, { HEAD_BYTES }] = await Promise.all([
+  const [{ holdsEvents, openFold }, { pacedInput }, { openStreamReader }, { HEAD_BYTES }] = await Promise.all([
     import('../agui/fold.ts'),
+    import('../agui/paced-input.ts'),
     import('../agui/read-stream.ts'),
     import('./describe-capture.ts'),
   ]);
-  const fold = createFold(request);
-  const reader = await openStreamReader(format, fold, { maxEventBytes: Number.POSITIVE_INFINITY });
+  const fold = await paced(openFold(request));
+  const input = pacedInput(fold);
+  const reader = await openStreamReader(format, input, { maxEventBytes: Number.POSITIVE_INFINITY });
   const head: Uint8Array[] = [];
   let headLength = 0;
   const source: Readable = file === '-' ? stdin : createReadStream(file);
@@ -113,6 +116,7 @@ async function readStream(
       signal.throwIfAborted();
       const bytes = Buffer.from(chunk);
       reader.push(bytes);
+      await input.settle();
       if (headLength < HEAD_BYTES) head.push(bytes);
       headLength += bytes.length;
     }
@@ -121,7 +125,8 @@ async function readStream(
     throw unusablePath(file, error);
   }
   reader.end();
-  const folded = fold.finish('complete');
+  await input.settle();
+  const folded = await paced(fold.finishing('complete'));
   return { folded, holdsEvents: holdsEvents(folded), head: Buffer.concat(head).subarray(0, HEAD_BYTES) };
 }
 

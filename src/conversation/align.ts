@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDerivedId } from '../agui/wire-message.ts';
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import type { AssistantMessage, Message } from './message.ts';
 
 /**
- * Finds, for each message of a request's claimed history, the held message it is a copy of.
+ * Finds, for each message of a request's claimed history, the held message it is a copy of, in steps.
  *
  * Tried in this order: id; tool call id (tool messages); set of call ids (assistant messages); role and text, if the
  * message before it is aligned to the held neighbour. Each held message is used once. A user message whose id is held
@@ -11,12 +12,17 @@ import type { AssistantMessage, Message } from './message.ts';
  *
  * @returns for each claimed message the index of its held message, `-1` for a new one, less for one to be left out.
  */
-export function alignHistory(held: readonly Message[], claimed: readonly Message[]): number[] {
+export function* aligningHistory(held: readonly Message[], claimed: readonly Message[]): Steps<number[]> {
   const index = new HeldIndex(held);
+  for (let at = 0; at < held.length; at += 1) {
+    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
+    index.add(at);
+  }
   const aligned: number[] = [];
   // One message alone has no neighbours: a user who says "yes" again has not asked for the first "yes" once more.
   let previous = claimed.length > 1 ? -1 : Number.NaN;
-  for (const message of claimed) {
+  for (const [at, message] of claimed.entries()) {
+    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
     const match = index.find(message, previous);
     if (match >= 0) {
       index.use(match);
@@ -27,7 +33,7 @@ export function alignHistory(held: readonly Message[], claimed: readonly Message
     }
     aligned.push(match);
   }
-  markRepeats(held, claimed, aligned);
+  yield* markingRepeats(held, claimed, aligned);
   return aligned;
 }
 
@@ -39,16 +45,20 @@ class HeldIndex {
   readonly #byId = new Map<string, number>();
   readonly #byToolCallId = new Map<string, number>();
   readonly #byCallIds = new Map<string, number>();
-  readonly #used = new Set<number>();
+  readonly #used: boolean[] = [];
 
   constructor(held: readonly Message[]) {
     this.#held = held;
-    for (const [at, message] of held.entries()) {
-      this.#byId.set(message.id, at);
-      // The last result of a call is the one a later copy stands for: earlier ones were placeholders.
-      if (message.role === 'tool') this.#byToolCallId.set(message.toolCallId, at);
-      if (message.role === 'assistant' && message.toolCalls.length > 0) this.#byCallIds.set(callIds(message), at);
-    }
+  }
+
+  /** Makes a held message known. To be called for each, in order. */
+  add(at: number): void {
+    const message = this.#held[at]!;
+    this.#used.push(false);
+    this.#byId.set(message.id, at);
+    // The last result of a call is the one a later copy stands for: earlier ones were placeholders.
+    if (message.role === 'tool') this.#byToolCallId.set(message.toolCallId, at);
+    if (message.role === 'assistant' && message.toolCalls.length > 0) this.#byCallIds.set(callIds(message), at);
   }
 
   find(message: Message, previous: number): number {
@@ -70,11 +80,11 @@ class HeldIndex {
   }
 
   use(at: number): void {
-    this.#used.add(at);
+    this.#used[at] = true;
   }
 
   #fits(at: number, message: Message): boolean {
-    return !this.#used.has(at) && this.#held[at]?.role === message.role;
+    return this.#used[at] !== true && this.#held[at]?.role === message.role;
   }
 
   /** The next held message that a client is expected to hold too. */
@@ -95,12 +105,14 @@ function isEdit(held: Message | undefined, claimed: Message): boolean {
 }
 
 function sameContent(held: Message, claimed: Message): boolean {
-  if (held.role !== claimed.role || canonicalText(held.text) !== canonicalText(claimed.text)) return false;
+  if (held.role !== claimed.role || !sameWords(held.text, claimed.text)) return false;
   if (held.role !== 'assistant' || claimed.role !== 'assistant') return true;
   return isDeepStrictEqual(callShapes(held), callShapes(claimed));
 }
 
 const callShapes = (message: AssistantMessage) => message.toolCalls.map(({ name, args }) => ({ name, args }));
+
+const sameWords = (one: string, other: string): boolean => one === other || canonicalText(one) === canonicalText(other);
 
 const canonicalText = (text: string) => text.normalize('NFC').replace(/\s+/gu, ' ').trim();
 
@@ -110,22 +122,24 @@ const callIds = (message: AssistantMessage) => JSON.stringify(message.toolCalls.
  * A new user message followed by a new assistant message, both word for word a pair that is held already: the agent's
  * words all pass through the stream first, so a reply that nobody streamed is a copy.
  */
-function markRepeats(held: readonly Message[], claimed: readonly Message[], aligned: number[]): void {
+function* markingRepeats(held: readonly Message[], claimed: readonly Message[], aligned: number[]): Steps<void> {
   // Keys cost as much as there are words, and few requests need any.
   let pairs: Set<string> | undefined;
   for (let at = 0; at + 1 < claimed.length; at += 1) {
+    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
     if (aligned[at] !== -1 || aligned[at + 1] !== -1) continue;
     if (claimed[at]?.role !== 'user' || claimed[at + 1]?.role !== 'assistant') continue;
-    pairs ??= pairsOf(held);
+    pairs ??= yield* collectingPairs(held);
     if (!pairs.has(pairKey(claimed[at], claimed[at + 1]))) continue;
     aligned[at] = REPEATED;
     aligned[at + 1] = REPEATED;
   }
 }
 
-function pairsOf(held: readonly Message[]): Set<string> {
+function* collectingPairs(held: readonly Message[]): Steps<Set<string>> {
   const pairs = new Set<string>();
   for (const [at, first] of held.entries()) {
+    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
     const second = held[at + 1];
     if (first.role === 'user' && second?.role === 'assistant') pairs.add(pairKey(first, second));
   }

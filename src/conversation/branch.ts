@@ -1,4 +1,5 @@
 import { UNKNOWN_TOOL } from '../agui/held-message.ts';
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from './message.ts';
 
 export interface Placement {
@@ -33,20 +34,39 @@ interface OpenCalls {
  */
 export class Branch {
   readonly #heads: Head[] = [];
-  readonly #byId = new Map<string, Cell>();
+  /** Ids are separate for each role. */
+  readonly #byId: Readonly<Record<Message['role'], Map<string, Cell>>> = {
+    system: new Map(),
+    developer: new Map(),
+    user: new Map(),
+    assistant: new Map(),
+    tool: new Map(),
+  };
   /** By tool call id: who made the call last. */
   readonly #callers = new Map<string, Head>();
   /** By tool call id: the last result. */
   readonly #results = new Map<string, Cell>();
 
-  constructor(messages: readonly Message[]) {
-    for (const message of messages) this.append(message);
+  /** A branch of these messages, made in steps. */
+  static *of(messages: readonly Message[]): Steps<Branch> {
+    const branch = new Branch();
+    for (const [at, message] of messages.entries()) {
+      if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
+      branch.append(message);
+    }
+    return branch;
   }
 
-  /** The messages in the order a reader sees them. */
-  toArray(): Message[] {
-    for (const head of this.#heads) settle(head);
-    return this.#heads.flatMap((head) => [head.message, ...head.results.map(({ message }) => message)]);
+  /** The messages in the order a reader sees them, in steps. */
+  *listing(): Steps<Message[]> {
+    const messages: Message[] = [];
+    for (const [at, head] of this.#heads.entries()) {
+      if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
+      settle(head);
+      messages.push(head.message);
+      for (const { message } of head.results) messages.push(message);
+    }
+    return messages;
   }
 
   /** Puts a message at the end, whatever is held. */
@@ -63,7 +83,7 @@ export class Branch {
    */
   place(message: Message, placement: Placement): void {
     if (message.role === 'tool') return this.#placeResult(message, placement);
-    const held = this.#byId.get(idOf(message));
+    const held = this.#byId[message.role].get(message.id);
     if (held) {
       if (isHead(held)) settle(held);
       held.message = placement.supersedes ? message : continued(held.message, message);
@@ -77,7 +97,7 @@ export class Branch {
 
   #placeResult(result: ToolMessage, placement: Placement): void {
     const sameCall = this.#results.get(result.toolCallId);
-    if (sameCall && (placement.replacesResult || sameCall === this.#byId.get(idOf(result)))) {
+    if (sameCall && (placement.replacesResult || sameCall === this.#byId.tool.get(result.id))) {
       sameCall.message = result;
       this.#register(sameCall);
     } else {
@@ -122,9 +142,10 @@ export class Branch {
   }
 
   #register(cell: Cell): void {
-    const id = idOf(cell.message);
-    if (!this.#byId.has(id)) this.#byId.set(id, cell);
-    if (cell.message.role === 'tool') this.#results.set(cell.message.toolCallId, cell);
+    const { message } = cell;
+    const byId = this.#byId[message.role];
+    if (!byId.has(message.id)) byId.set(message.id, cell);
+    if (message.role === 'tool') this.#results.set(message.toolCallId, cell);
   }
 
   #registerCalls(head: Head): void {
@@ -150,9 +171,6 @@ function settle(head: Head): void {
   head.message = { ...head.message, toolCalls: head.calls.list };
   head.calls = undefined;
 }
-
-/** Ids are separate for each role. */
-const idOf = ({ role, id }: Message): string => `${role} ${id}`;
 
 function updated(held: ToolCall, call: ToolCall): ToolCall {
   const state = held.state === 'answered' ? held.state : call.state;

@@ -1,6 +1,7 @@
 import type { Exchange } from '../agui/exchange.ts';
 import { isDerivedId } from '../agui/wire-message.ts';
-import { alignHistory, isUnsent } from './align.ts';
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
+import { aligningHistory, isUnsent } from './align.ts';
 import { Branch } from './branch.ts';
 import type { Message } from './message.ts';
 import { reconcile } from './reconcile.ts';
@@ -19,18 +20,21 @@ interface History {
   readonly newUserTurn: boolean;
 }
 
-/** Merges the messages of a request, a claim of history, into what is held. */
-export function mergeHistory(held: readonly Message[], exchange: Exchange): History {
+/** Merges the messages of a request, a claim of history, into what is held, in steps. */
+export function* mergingHistory(held: readonly Message[], exchange: Exchange): Steps<History> {
   const claimed = exchange.input;
   if (held.length === 0) {
     return { kind: 'appended', messages: claimed, cut: [], newUserTurn: claimed.some(({ role }) => role === 'user') };
   }
-  const matches = alignHistory(held, claimed);
+  const matches = yield* aligningHistory(held, claimed);
+  yield;
   const edited = editedAt(held, claimed, matches);
+  yield;
   // What repeats words that the edit has cut off says them anew.
   const aligned = edited === undefined ? matches : matches.map((at) => Math.max(-1, at));
   const newUserTurn = claimed.some(({ role }, at) => role === 'user' && aligned[at] === -1);
   const known = new Set(aligned.filter((at) => at >= 0));
+  yield;
 
   // Instructions say nothing about how much of the dialogue a client holds: some send them with each new message.
   const last = held.findLastIndex((message, at) => known.has(at) && isDialogue(message));
@@ -43,9 +47,11 @@ export function mergeHistory(held: readonly Message[], exchange: Exchange): Hist
   const forked = cutAt < held.length;
   const kept = held.slice(0, cutAt);
 
-  const { messages, appended } = interleave(kept, claimed, aligned);
-  const branch = new Branch(messages);
-  for (const message of appended) {
+  yield;
+  const { messages, appended } = yield* interleaving(kept, claimed, aligned);
+  const branch = yield* Branch.of(messages);
+  for (const [at, message] of appended.entries()) {
+    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
     // A user message under a held id says something else: it stands beside the held one, whose words were said too.
     if (message.role === 'user') branch.append(message);
     else branch.place(message, { supersedes: true, replacesResult: true });
@@ -53,7 +59,7 @@ export function mergeHistory(held: readonly Message[], exchange: Exchange): Hist
   const deltaHistory = known.size < held.length;
   return {
     kind: forked ? 'forked' : deltaHistory ? 'delta' : 'appended',
-    messages: branch.toArray(),
+    messages: yield* branch.listing(),
     cut: held.slice(cutAt),
     newUserTurn,
   };
@@ -79,28 +85,29 @@ function editedAt(
 ): number | undefined {
   const lastKnown = aligned.findLastIndex((at) => at >= 0);
   const furthest = aligned.reduce((most, at) => Math.max(most, at), -1);
-  // Of an id that is held twice, the first counts.
-  const userTurns = new Map(
-    [...held.entries()].toReversed().flatMap(([at, { role, id }]) => (role === 'user' ? [[id, at]] : [])),
+  const candidates = claimed.filter(
+    ({ role, id }, at) => role === 'user' && aligned[at] === -1 && at >= lastKnown && !isDerivedId(id),
   );
-  for (const [at, message] of claimed.entries()) {
-    if (message.role !== 'user' || aligned[at] !== -1 || at < lastKnown || isDerivedId(message.id)) continue;
-    const edited = userTurns.get(message.id);
-    if (edited !== undefined && edited > furthest) return edited;
+  if (candidates.length === 0) return undefined;
+  const ids = new Set(candidates.map(({ id }) => id));
+  const userTurns = new Map<string, number>();
+  for (const [at, { role, id }] of held.entries()) {
+    // Of an id that is held twice, the first counts.
+    if (role === 'user' && ids.has(id) && !userTurns.has(id)) userTurns.set(id, at);
   }
-  return undefined;
+  return candidates.map(({ id }) => userTurns.get(id)).find((at) => at !== undefined && at > furthest);
 }
 
 /**
  * Brings what is held up to date with the claimed copies. A new message that the client holds in front of known ones goes
  * where the client holds it, in place of the held message of its id (an edit whose answer was kept); what comes after the
- * last known one is left to be appended.
+ * last known one is left to be appended. In steps.
  */
-function interleave(
+function* interleaving(
   held: readonly Message[],
   claimed: readonly Message[],
   aligned: readonly number[],
-): { readonly messages: readonly Message[]; readonly appended: readonly Message[] } {
+): Steps<{ readonly messages: readonly Message[]; readonly appended: readonly Message[] }> {
   const messages: Message[] = [];
   const appended: Message[] = [];
   /** By index in `held`: the index in `messages`. */
@@ -110,6 +117,7 @@ function interleave(
     for (const message of held.slice(placeOf.length, end)) placeOf.push(messages.push(message) - 1);
   };
   for (const [at, message] of claimed.entries()) {
+    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
     const heldAt = aligned[at] ?? -1;
     const known = held[heldAt];
     if (known) {

@@ -1,7 +1,8 @@
 import type { Exchange } from '../agui/exchange.ts';
 import { isPartlyRead } from '../agui/findings.ts';
 import { UNKNOWN_TOOL } from '../agui/held-message.ts';
-import { alignHistory } from './align.ts';
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
+import { aligningHistory } from './align.ts';
 import { Branch } from './branch.ts';
 import {
   type Conversation,
@@ -11,7 +12,7 @@ import {
   threadKeyOf,
   type ThreadKey,
 } from './conversation.ts';
-import { type HistoryKind, mergeHistory } from './merge-history.ts';
+import { type HistoryKind, mergingHistory } from './merge-history.ts';
 import type { Message } from './message.ts';
 
 /** What an exchange was to its conversation. `replayed`: nothing new; the conversation is unchanged. */
@@ -23,18 +24,19 @@ export interface Merge {
 }
 
 /**
- * Merges one exchange into its conversation. Pure: neither argument is changed.
+ * Merges one exchange into its conversation, in steps. Pure: neither argument is changed.
  *
  * @param held the thread's conversation so far; absent for its first exchange.
  */
-export function mergeExchange(held: Conversation | undefined, exchange: Exchange): Merge {
+export function* mergingExchange(held: Conversation | undefined, exchange: Exchange): Steps<Merge> {
   const conversation = held ?? emptyConversation(threadKeyOf(exchange));
   if (isReplay(conversation, exchange)) return { kind: 'replayed', conversation };
 
-  const history = mergeHistory(conversation.messages, exchange);
+  const history = yield* mergingHistory(conversation.messages, exchange);
   // The collector has merged a first exchange already.
-  const messages = conversation.messages.length === 0 ? exchange.messages : withOutput(history.messages, exchange);
-
+  const isFirst = conversation.messages.length === 0;
+  const messages = isFirst ? exchange.messages : yield* addingOutput(history.messages, exchange);
+  yield;
   return {
     kind: history.kind,
     conversation: {
@@ -51,12 +53,15 @@ export function mergeExchange(held: Conversation | undefined, exchange: Exchange
   };
 }
 
-function withOutput(history: readonly Message[], exchange: Exchange): readonly Message[] {
-  const branch = new Branch(history);
+function* addingOutput(history: readonly Message[], exchange: Exchange): Steps<readonly Message[]> {
+  const branch = yield* Branch.of(history);
   const answeredBefore = resultIds(history);
+  yield;
   const inputIds = new Set(exchange.input.map((message) => message.id));
-  const heldIds = renamedBySnapshot(history, exchange);
-  for (const message of exchange.output) {
+  yield;
+  const heldIds = yield* findingRenamed(history, exchange);
+  for (const [at, message] of exchange.output.entries()) {
+    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
     const heldId = heldIds.get(message.id);
     if (heldId !== undefined) {
       branch.place({ ...message, id: heldId }, { supersedes: true, replacesResult: true });
@@ -69,7 +74,7 @@ function withOutput(history: readonly Message[], exchange: Exchange): readonly M
       replacesResult: message.role === 'tool' && answeredBefore.has(message.toolCallId),
     });
   }
-  return branch.toArray();
+  return yield* branch.listing();
 }
 
 const emptyConversation = (key: ThreadKey): Conversation => ({
@@ -125,18 +130,18 @@ function runOf(exchange: Exchange): ConversationRun {
  * A snapshot often lists the whole transcript under ids of its own. Its messages that are held already, by their calls or
  * by their words beside an aligned neighbour, are found here: new id → held id.
  */
-function renamedBySnapshot(history: readonly Message[], exchange: Exchange): ReadonlyMap<string, string> {
+function* findingRenamed(history: readonly Message[], exchange: Exchange): Steps<ReadonlyMap<string, string>> {
   if (!exchange.eventCounts['MESSAGES_SNAPSHOT']) return new Map();
   // It begins where the thread does, or where this request does.
   const asked = history.findIndex(({ id }) => id === exchange.input[0]?.id);
-  const [best] = [0, Math.max(0, asked)]
-    .map((start) => renamings(history.slice(start), exchange.messages))
-    .toSorted((one, other) => other.size - one.size);
-  return best ?? new Map();
+  const fromStart = yield* aligningIds(history, exchange.messages);
+  if (asked <= 0) return fromStart;
+  const fromRequest = yield* aligningIds(history.slice(asked), exchange.messages);
+  return fromRequest.size > fromStart.size ? fromRequest : fromStart;
 }
 
-function renamings(history: readonly Message[], messages: readonly Message[]): ReadonlyMap<string, string> {
-  const aligned = alignHistory(history, messages);
+function* aligningIds(history: readonly Message[], messages: readonly Message[]): Steps<ReadonlyMap<string, string>> {
+  const aligned = yield* aligningHistory(history, messages);
   return new Map(
     messages.flatMap((message, at) => {
       const held = history[aligned[at] ?? -1];

@@ -1,7 +1,8 @@
 import type { Exchange } from '../agui/exchange.ts';
+import { ITEMS_PER_STEP, type Steps } from '../lib/steps.ts';
 import { isWaiting } from './completion.ts';
 import { type Conversation, type ThreadKey, threadKeyOf, threadKeyText } from './conversation.ts';
-import { type MergeKind, mergeExchange } from './merge-runs.ts';
+import { type MergeKind, mergingExchange } from './merge-runs.ts';
 import type { Message, ToolCall } from './message.ts';
 
 export interface ThreadsOptions {
@@ -43,6 +44,14 @@ interface Thread {
   readonly characters: number;
 }
 
+/** An exchange merged into what is held of its thread, ready to be held in its place. */
+export interface MergedThread {
+  readonly name: string;
+  readonly kind: MergeKind;
+  readonly conversation: Conversation;
+  readonly characters: number;
+}
+
 /**
  * The threads under way and those closed lately, which may go on. Reads no clock: time comes in with each call and must
  * not go back.
@@ -67,17 +76,23 @@ export class Threads {
     return this.#active.size + this.#waiting.size + this.#running.size;
   }
 
-  /** Merges an exchange into its thread. Returns what it was to the thread, and the closings that made room for it. */
-  append(exchange: Exchange, now: number): { readonly kind: MergeKind; readonly evicted: readonly Closing[] } {
+  /**
+   * Merges an exchange into what is held of its thread, in steps. To be followed by {@link Threads.append}; until then no
+   * other exchange may be merged, no thread may close and no run be missed. Runs may begin, be seen and end.
+   */
+  *merging(exchange: Exchange): Steps<MergedThread> {
     const name = threadKeyText(threadKeyOf(exchange));
-    const held = this.#find(name);
-    const { kind, conversation } = mergeExchange(held?.conversation, exchange);
-    // A replay is no sign of life: it neither keeps a thread open nor opens a closed one.
-    if (kind === 'replayed') return { kind, evicted: [] };
+    const { kind, conversation } = yield* mergingExchange(this.#find(name)?.conversation, exchange);
+    return { name, kind, conversation, characters: yield* countingCharacters(conversation) };
+  }
 
-    const revision = held?.revision ?? 0;
-    this.#put(name, { conversation, revision, lastSeenAt: now, characters: countCharacters(conversation) });
-    return { kind, evicted: this.#makeRoom(now) };
+  /** Holds a thread as it is with its exchange. Returns the closings that made room for it. */
+  append({ name, kind, conversation, characters }: MergedThread, now: number): readonly Closing[] {
+    // A replay is no sign of life: it neither keeps a thread open nor opens a closed one.
+    if (kind === 'replayed') return [];
+    const revision = this.#find(name)?.revision ?? 0;
+    this.#put(name, { conversation, revision, lastSeenAt: now, characters });
+    return this.#makeRoom(now);
   }
 
   /**
@@ -228,18 +243,25 @@ function first<Value>(map: Map<string, Value>): [string, Value] | undefined {
 /** What a message or a run costs beside its words, in characters: ids, roles, times, a trace link. */
 const OVERHEAD_CHARACTERS = 200;
 
-function countCharacters(conversation: Conversation): number {
+function* countingCharacters(conversation: Conversation): Steps<number> {
   const { key, runs, openInterrupts } = conversation;
   let characters = 2 * threadKeyText(key).length + JSON.stringify(openInterrupts).length;
   for (const { runId } of runs) characters += OVERHEAD_CHARACTERS + runId.length;
-  for (const branch of [conversation.messages, ...conversation.superseded]) characters += charactersOf(branch);
+  for (const branch of [conversation.messages, ...conversation.superseded]) {
+    for (const [at, message] of branch.entries()) {
+      if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
+      characters += charactersOfMessage(message);
+    }
+  }
   return characters;
 }
 
 /** What messages cost, in characters. */
 export function charactersOf(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => sum + OVERHEAD_CHARACTERS + wordsOf(message), 0);
+  return messages.reduce((sum, message) => sum + charactersOfMessage(message), 0);
 }
+
+const charactersOfMessage = (message: Message): number => OVERHEAD_CHARACTERS + wordsOf(message);
 
 /** Known ones: a thread is counted anew with each of its runs, and most of its calls are those of the runs before. */
 const countedCalls = new WeakMap<readonly ToolCall[], number>();

@@ -1,7 +1,7 @@
 import { errorCode } from './error-code.ts';
 
 /** Where a listener was to listen, and how the settings are called that say so. */
-type ListenPlace =
+export type ListenPlace =
   | {
       readonly host: string;
       readonly port: number;
@@ -16,13 +16,14 @@ export class ListenError extends Error {
   /** @param listener what was to listen, as in `proxy`. */
   constructor(listener: string, place: ListenPlace, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    super(`the ${listener} cannot listen on ${nameOf(place)} (${reason}); ${remedyFor(errorCode(cause), place)}`, {
+    super(`the ${listener} cannot listen on ${nameOfPlace(place)} (${reason}); ${remedyFor(errorCode(cause), place)}`, {
       cause,
     });
   }
 }
 
-function nameOf(place: ListenPlace): string {
+/** The address, or the path of the socket. */
+export function nameOfPlace(place: ListenPlace): string {
   if ('socket' in place) return place.socket;
   return `${place.host.includes(':') ? `[${place.host}]` : place.host}:${place.port}`;
 }

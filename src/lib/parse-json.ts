@@ -10,14 +10,21 @@ export const JSON_PIECE_CHARACTERS = 16 * 1024;
  */
 export const KEPT_LEVELS = 1000;
 
+export interface ParseOptions {
+  readonly pieceCharacters?: number;
+  /** Levels of a text of several pieces that are kept. */
+  readonly keptLevels?: number;
+  /** A text of several pieces that has more levels is refused, as one is that is no JSON. */
+  readonly mostLevels?: number;
+}
+
 /**
  * What {@link parseJson} gives, in steps of some `pieceCharacters`. The text is looked through for its brackets only; what stands
  * between two cuts is left to `JSON.parse`. A long string is one piece.
  */
 export function* parsingJson(
   text: string,
-  pieceCharacters = JSON_PIECE_CHARACTERS,
-  keptLevels = KEPT_LEVELS,
+  { pieceCharacters = JSON_PIECE_CHARACTERS, keptLevels = KEPT_LEVELS, mostLevels = Infinity }: ParseOptions = {},
 ): Steps<JsonValue | undefined> {
   const start = skipSpace(text, 0);
   const first = text.charCodeAt(start);
@@ -32,14 +39,21 @@ export function* parsingJson(
   let pieceEnd = start + pieceCharacters;
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === JSON_CODE.quote) at = endOfString(text, at);
-    else if (isOpening(code)) opened.push(at);
-    else if (isClosing(code)) {
+    if (code === JSON_CODE.quote) {
+      const end = endOfString(text, at);
+      const isLong = end - at > LONG_STRING_PIECES * pieceCharacters;
+      at = end;
+      // To find the end takes as long as to parse it.
+      if (isLong) yield;
+    } else if (isOpening(code)) {
+      opened.push(at);
+      if (tree.levels() + opened.length > mostLevels) return undefined;
+    } else if (isClosing(code)) {
       if (opened.length > 0) opened.pop();
       else {
         if (!tree.close(text.slice(from, at), code)) return undefined;
         from = at + 1;
-        if (tree.isWhole()) return skipSpace(text, from) === text.length ? tree.root() : undefined;
+        if (tree.levels() === 0) return skipSpace(text, from) === text.length ? tree.root() : undefined;
       }
     } else if (code !== JSON_CODE.comma) continue;
 
@@ -60,6 +74,9 @@ export function* parsingJson(
   return undefined;
 }
 
+/** Pieces that a string is worth when looking for its end is a step of its own. */
+const LONG_STRING_PIECES = 4;
+
 type Container = JsonValue[] | Record<string, JsonValue>;
 
 /** Takes the text of one container after the other, each in pieces. All that take text are false when it is not JSON. */
@@ -70,7 +87,8 @@ interface Tree {
   open(text: string, bracket: number): boolean;
   /** The same, up to the bracket that closes it. */
   close(text: string, bracket: number): boolean;
-  isWhole(): boolean;
+  /** How many containers are open. */
+  levels(): number;
   root(): JsonValue | undefined;
 }
 
@@ -125,7 +143,7 @@ function createTree(keptLevels: number): Tree {
       hasItems = true;
       return true;
     },
-    isWhole: () => path.length === 0,
+    levels: () => path.length,
     root: () => root,
   };
 }

@@ -1,5 +1,7 @@
-import { charactersOf, Threads, type ThreadsOptions } from '../conversation/threads.ts';
+import { charactersOf, type Closing, Threads, type ThreadsOptions } from '../conversation/threads.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createInOrder } from '../lib/in-order.ts';
+import { paced } from '../lib/steps.ts';
 import type { ScoringJob } from '../scoring/scorecard.ts';
 import type { ConsumeOptions, Store, StoreEvents, Work } from './store.ts';
 
@@ -24,6 +26,8 @@ const LEAVING_MS = 1000;
 /** A store that lives and dies with the process. Bounded: it sheds the oldest job and says so. */
 export function createMemoryStore({ threads: options, capacity, clock, events }: MemoryStoreOptions): Store {
   const threads = new Threads(options);
+  // A long conversation is merged in steps. What would change it waits until it is whole again.
+  const inOrder = createInOrder();
   // A map keeps the order of arrival and knows ids: both ends of the queue and duplicates in one structure.
   const queue = new Map<string, ScoringJob>();
   let queuedCharacters = 0;
@@ -46,13 +50,19 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
     if (dueAt === undefined || wakesAt <= dueAt) return;
     cancelTimer?.();
     wakesAt = dueAt;
-    cancelTimer = clock.schedule(dueAt - clock.now(), closeDue);
+    cancelTimer = clock.schedule(dueAt - clock.now(), () => void closeDue());
   }
 
-  function closeDue(): void {
+  async function closeDue(): Promise<void> {
     wakesAt = Infinity;
-    for (const closing of threads.closeDue(clock.now())) events.onClosing(closing);
-    arm();
+    await inOrder(() => {
+      tellAll(threads.closeDue(clock.now()));
+      arm();
+    });
+  }
+
+  function tellAll(closings: readonly Closing[]): void {
+    for (const closing of closings) events.onClosing(closing);
   }
 
   function pump(): void {
@@ -103,11 +113,12 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
   async function drain(graceMs: number): Promise<void> {
     isClosing = true;
     cancelTimer?.();
-    for (const closing of threads.closeAll(clock.now())) events.onClosing(closing);
+    const allClosed = inOrder(() => tellAll(threads.closeAll(clock.now())));
     const cancelDeadline = clock.schedule(graceMs, () => {
       stop.abort(new Error('the store is closing'));
       for (const { controller } of inFlight.values()) controller.abort(stop.signal.reason);
     });
+    await allClosed;
     if (!consumer) stop.abort(new Error('nobody works off the jobs'));
     await Promise.race([idle(), aborted(stop.signal)]);
     cancelDeadline();
@@ -143,13 +154,15 @@ export function createMemoryStore({ threads: options, capacity, clock, events }:
       arm();
     },
     async runMissed(agent) {
-      threads.runMissed(agent);
+      await inOrder(() => threads.runMissed(agent));
     },
     async append(exchange) {
-      const { kind, evicted } = threads.append(exchange, clock.now());
-      for (const closing of evicted) events.onClosing(closing);
-      arm();
-      return kind;
+      return inOrder(async () => {
+        const merged = await paced(threads.merging(exchange));
+        tellAll(threads.append(merged, clock.now()));
+        arm();
+        return merged.kind;
+      });
     },
     async offer(job) {
       if (queue.has(job.id) || inFlight.has(job.id)) return 'duplicate';

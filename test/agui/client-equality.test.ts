@@ -1,18 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createFold } from '../../src/agui/fold.ts';
-import { readRunRequest } from '../../src/agui/input.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { fromCollector, fromReference, referenceMessages, type WireEvent } from './reference-client.ts';
+import { fold } from './streams.ts';
 import { validStream } from './valid-streams.ts';
 
 const RUNS = 200;
 
-function collect(events: readonly WireEvent[], request: readonly JsonObject[] = []) {
-  const fold = createFold(readRunRequest({ messages: request }));
-  for (const event of events) fold.push(event);
-  return fold.finish('complete');
-}
+const collect = (events: readonly WireEvent[], request: readonly JsonObject[] = []) =>
+  fold(events, { messages: request });
 
 describe('the collector against the reference client', () => {
   beforeAll(() => {

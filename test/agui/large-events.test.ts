@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createFold, type Fold } from '../../src/agui/fold.ts';
-import { readRunRequest } from '../../src/agui/input.ts';
+import type { Fold } from '../../src/agui/fold.ts';
 import { pacedInput } from '../../src/agui/paced-input.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
 import { JSON_PIECE_CHARACTERS } from '../../src/lib/parse-json.ts';
-import { ITEMS_PER_STEP, type Steps } from '../../src/lib/steps.ts';
+import { atOnce, ITEMS_PER_STEP, type Steps } from '../../src/lib/steps.ts';
+import { foldOf } from './streams.ts';
 
 const COUNT = 10 * ITEMS_PER_STEP;
 
@@ -38,11 +38,9 @@ function countSteps(steps: Steps<unknown> | undefined): number {
   return count;
 }
 
-function foldOf(...events: readonly JsonValue[]): Fold {
-  const fold = createFold(readRunRequest({ threadId: 't', runId: 'r', messages: [] }));
-  for (const event of [{ type: 'RUN_STARTED', threadId: 't', runId: 'r' }, ...events]) fold.push(event);
-  return fold;
-}
+/** A fold that has taken the beginning of a run and these events. */
+const runOf = (...events: readonly JsonValue[]): Fold =>
+  foldOf([{ type: 'RUN_STARTED', threadId: 't', runId: 'r' }, ...events], { threadId: 't', runId: 'r', messages: [] });
 
 describe('an event that is worth thousands', () => {
   const PIECES = Math.floor(longArguments.length / JSON_PIECE_CHARACTERS);
@@ -62,43 +60,48 @@ describe('an event that is worth thousands', () => {
       COUNT / ITEMS_PER_STEP,
     ],
     ['the end of long arguments', callEvents, { type: 'TOOL_CALL_END', toolCallId: 'c' }, PIECES],
+    [
+      'the end of long arguments that were sent twice',
+      [...callEvents, ...callEvents],
+      { type: 'TOOL_CALL_END', toolCallId: 'c' },
+      // Both together, parsed to where the second begin, are not JSON; then comes the first alone.
+      2 * PIECES,
+    ],
     ['what ends a call in chunks', [callChunk], { type: 'STATE_SNAPSHOT', snapshot: {} }, PIECES],
   ])('is applied in steps: %s', (_what, before, event, least) => {
-    const fold = foldOf(...before);
+    const fold = runOf(...before);
     expect(stepsOf(fold, event)).toBeGreaterThanOrEqual(Math.floor(least));
-    const atOnce = foldOf(...before);
-    atOnce.push(event);
-    expect(fold.finish('complete')).toEqual(atOnce.finish('complete'));
+    expect(atOnce(fold.finishing('complete'))).toEqual(atOnce(runOf(...before, event).finishing('complete')));
   });
 
   it('is parsed in steps', () => {
     const text = JSON.stringify({ type: 'STATE_SNAPSHOT', snapshot: JSON.parse(longArguments) as JsonObject });
-    expect(countSteps(foldOf().pushingText(text))).toBeGreaterThanOrEqual(PIECES - 1);
+    expect(countSteps(runOf().pushingText(text))).toBeGreaterThanOrEqual(PIECES - 1);
   });
 
   it('is not, when it is small', () => {
     const [start = {}] = callEvents;
-    const fold = foldOf(start);
+    const fold = runOf(start);
     expect(fold.pushing({ type: 'TOOL_CALL_ARGS', toolCallId: 'c', delta: '{}' })).toBeUndefined();
     expect(fold.pushing({ type: 'TOOL_CALL_END', toolCallId: 'c' })).toBeUndefined();
     expect(fold.pushingText('{"type":"CUSTOM","name":"tick","value":1}')).toBeUndefined();
   });
 
   it('is whole before the next is taken', async () => {
-    const fold = foldOf();
+    const fold = runOf();
     const input = pacedInput(fold);
     input.pushText(JSON.stringify({ type: 'MESSAGES_SNAPSHOT', messages: messages() }));
     input.pushText('{"type":"TEXT_MESSAGE_START","messageId":"last"}');
     input.pushText('{"type":');
     await input.settle();
 
-    const { messages: read, findings } = fold.finish('complete');
+    const { messages: read, findings } = atOnce(fold.finishing('complete'));
     expect(read.map(({ id }) => id)).toEqual([...messages().map(({ id }) => id), 'last']);
     expect(findings).toContainEqual({ code: 'malformed_json', at: 3, id: '' });
   });
 
   it('reads long arguments that never end in steps, too', () => {
-    const steps = foldOf(...callEvents).finishing('complete');
+    const steps = runOf(...callEvents).finishing('complete');
     let count = 0;
     let step = steps.next();
     for (; !step.done; step = steps.next()) count += 1;

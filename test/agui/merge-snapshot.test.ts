@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_SNAPSHOT_ITEMS } from '../../src/agui/fold.ts';
+import { MAX_SNAPSHOT_ITEMS } from '../../src/agui/fold-snapshot.ts';
 import {
   call,
   callStart,

@@ -1,18 +1,27 @@
 import type { BaseEvent } from '@ag-ui/core';
 import { encode } from '@ag-ui/proto';
-import { createFold, type Folded } from '../../src/agui/fold.ts';
+import { type Fold, type Folded, openFold } from '../../src/agui/fold.ts';
 import { readRunRequest } from '../../src/agui/input.ts';
+import { pacedInput } from '../../src/agui/paced-input.ts';
 import { openStreamReader, type StreamFormat } from '../../src/agui/read-stream.ts';
 import type { StreamEnd } from '../../src/agui/run-log.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
+import { atOnce } from '../../src/lib/steps.ts';
 import { runFinished, runStarted, type WireEvent } from './reference-client.ts';
 
-/** Folds events that are at hand as values. */
-export function fold(events: readonly JsonValue[], request?: JsonObject, end: StreamEnd = 'complete'): Folded {
-  const folding = createFold(readRunRequest(request));
-  for (const event of events) folding.push(event);
-  return folding.finish(end);
+/** A fold that has taken these events. */
+export function foldOf(events: readonly JsonValue[], request?: JsonValue): Fold {
+  const folding = atOnce(openFold(readRunRequest(request)));
+  for (const event of events) {
+    const rest = folding.pushing(event);
+    if (rest) atOnce(rest);
+  }
+  return folding;
 }
+
+/** Folds events that are at hand as values. */
+export const fold = (events: readonly JsonValue[], request?: JsonValue, end: StreamEnd = 'complete'): Folded =>
+  atOnce(foldOf(events, request).finishing(end));
 
 /** Folds the events of one run, without its beginning and end. */
 export const foldRun = (events: readonly WireEvent[], request?: JsonObject): Folded =>
@@ -20,11 +29,13 @@ export const foldRun = (events: readonly WireEvent[], request?: JsonObject): Fol
 
 /** Folds bytes, pushed piece by piece. */
 export async function foldBytes(pieces: readonly Uint8Array[], format: StreamFormat = 'sse'): Promise<Folded> {
-  const folding = createFold();
-  const reader = await openStreamReader(format, folding, { maxEventBytes: 1024 * 1024 });
+  const folding = atOnce(openFold());
+  const input = pacedInput(folding);
+  const reader = await openStreamReader(format, input, { maxEventBytes: 1024 * 1024 });
   for (const piece of pieces) reader.push(piece);
   reader.end();
-  return folding.finish('complete');
+  await input.settle();
+  return atOnce(folding.finishing('complete'));
 }
 
 export const encodeSse = (events: readonly JsonValue[]): Buffer =>

@@ -2,15 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/agui/exchange.ts';
 import type { Conversation } from '../../src/conversation/conversation.ts';
-import { mergeExchange } from '../../src/conversation/merge-runs.ts';
+import { mergingExchange } from '../../src/conversation/merge-runs.ts';
 import type { Message } from '../../src/conversation/message.ts';
+import { atOnce, ITEMS_PER_STEP } from '../../src/lib/steps.ts';
 import { assistant, call, exchange, result, user } from '../support/exchanges.ts';
 
 function merged(...exchanges: readonly Exchange[]) {
   let conversation: Conversation | undefined;
   const kinds: string[] = [];
   for (const each of exchanges) {
-    const merge = mergeExchange(conversation, each);
+    const merge = atOnce(mergingExchange(conversation, each));
     conversation = merge.conversation;
     kinds.push(merge.kind);
   }
@@ -159,7 +160,10 @@ describe('snapshots that list the transcript under ids of their own', () => {
     expect(ids).toEqual(['u1', 'a1', 'u2', 's2']);
 
     const adopted = turn([h1, h2, h3, said, user('u3', 'Thanks')], []);
-    expect(mergeExchange(conversation, adopted).conversation.messages.map(({ id }) => id)).toEqual([...ids, 'u3']);
+    expect(atOnce(mergingExchange(conversation, adopted)).conversation.messages.map(({ id }) => id)).toEqual([
+      ...ids,
+      'u3',
+    ]);
   });
 
   it('do not double the turn of a request that carries the new message only', () => {
@@ -371,5 +375,26 @@ describe('a long history', () => {
       return looks(messages, change(messages, count));
     };
     expect(costOf(1000)).toBeLessThan(12 * costOf(100));
+  });
+});
+
+describe('a long conversation', () => {
+  const COUNT = 10 * ITEMS_PER_STEP;
+  const history = (prefix: string): Message[] =>
+    Array.from({ length: COUNT }, (_, at) =>
+      at % 2 ? assistant(`${prefix}${at}`, `At ${at}.`) : user(`${prefix}${at}`, `When on day ${at}?`),
+    );
+
+  it.each<[string, Exchange, number]>([
+    // Held and claimed messages are gone through, woven, listed, and their runs added.
+    ['sent again', turn([...history('m'), u2], [a2]), 5],
+    ['sent again under other ids', turn([...history('n'), u2], [a2]), 5],
+    ['left to the agent', turn([u2], [a2]), 4],
+    ['stated by a snapshot', turn([u2], [...history('n'), a2], { eventCounts: { MESSAGES_SNAPSHOT: 1 } }), 6],
+  ])('is merged in steps: %s', (_what, next, passes) => {
+    const { conversation } = merged(turn([u1], history('m')));
+    let steps = 0;
+    for (const _ of mergingExchange(conversation, next)) steps += 1;
+    expect(steps).toBeGreaterThanOrEqual((passes * COUNT) / ITEMS_PER_STEP);
   });
 });

@@ -9,7 +9,7 @@ const nested = (levels: number, inner = ''): string => '['.repeat(levels) + inne
 /** The value, also where `toEqual` would not tell `-0`, `__proto__` or the order of members apart. */
 const written = (value: unknown) => ({ value, text: JSON.stringify(value) });
 
-const inPieces = (text: string, pieceCharacters: number) => written(atOnce(parsingJson(text, pieceCharacters)));
+const inPieces = (text: string, pieceCharacters: number) => written(atOnce(parsingJson(text, { pieceCharacters })));
 
 function stepsOf(text: string): number {
   const steps = parsingJson(text);
@@ -61,7 +61,7 @@ describe('JSON that is parsed in steps', () => {
     ['an end too many', '[1]]'],
   ])('refuses %s', (_what, text) => {
     for (let characters = 1; characters < text.length; characters += 1) {
-      expect(atOnce(parsingJson(text, characters))).toBeUndefined();
+      expect(atOnce(parsingJson(text, { pieceCharacters: characters }))).toBeUndefined();
     }
   });
 
@@ -82,6 +82,10 @@ describe('JSON that is parsed in steps', () => {
   it('takes a short text, or a long string, in one step', () => {
     expect(stepsOf('[1,2,3]')).toBe(1);
     expect(stepsOf(JSON.stringify('x'.repeat(4 * JSON_PIECE_CHARACTERS)))).toBe(1);
+  });
+
+  it('looks for the end of a very long string in a step of its own', () => {
+    expect(stepsOf(JSON.stringify(['x'.repeat(8 * JSON_PIECE_CHARACTERS)]))).toBe(2);
   });
 
   it.each([
@@ -105,9 +109,19 @@ describe('JSON that is parsed in steps', () => {
   });
 
   it('reads a value as null that is deeper than anyone looks', () => {
-    expect(written(atOnce(parsingJson('[[[[1]]],{"a":{"b":{"c":2}}},3]', 1, 2))).text).toBe('[[null],{"a":null},3]');
+    expect(
+      written(atOnce(parsingJson('[[[[1]]],{"a":{"b":{"c":2}}},3]', { pieceCharacters: 1, keptLevels: 2 }))).text,
+    ).toBe('[[null],{"a":null},3]');
     const levels = 10 * JSON_PIECE_CHARACTERS;
     expect(atOnce(parsingJson(nested(levels, '1')))).toEqual(JSON.parse(nested(KEPT_LEVELS, 'null')));
+  });
+
+  it.each([1, 7, 100])('refuses what has more levels than it was told, in pieces of %i', (pieceCharacters) => {
+    const parse = (text: string) => atOnce(parsingJson(text, { pieceCharacters, mostLevels: 3 }));
+    const beside = `${'[[1]],'.repeat(30)}[{"a":"[[[[[[["}]`;
+    expect(parse(`[${beside}]`)).toEqual(JSON.parse(`[${beside}]`));
+    expect(parse(`[${beside},[[[1]]]]`)).toBeUndefined();
+    expect(parse(`[[[[1]]],${beside}]`)).toBeUndefined();
   });
 
   it('refuses what is wrong below those levels all the same', () => {

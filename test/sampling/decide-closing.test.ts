@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Closing } from '../../src/conversation/threads.ts';
 import { Threads } from '../../src/conversation/threads.ts';
+import { atOnce } from '../../src/lib/steps.ts';
 import { type ClosingRules, decideClosing } from '../../src/sampling/decide-closing.ts';
 import { assistant, exchange, user } from '../support/exchanges.ts';
 
@@ -8,7 +9,7 @@ const rules: ClosingRules = { sampling: { rate: 1 }, evaluatorVersions: ['v1'], 
 
 function closingOf(parts: Parameters<typeof exchange>[0], cause: Closing['cause'] = 'idle'): Closing {
   const threads = new Threads({ idleMs: 1, waitingMs: 1, openRunMs: 1, maxThreads: 10, maxCharacters: 1e6 });
-  threads.append(exchange(parts), 0);
+  threads.append(atOnce(threads.merging(exchange(parts))), 0);
   const [closing] = threads.closeAll(1);
   if (!closing) throw new Error('nothing closed');
   return { ...closing, cause };

@@ -15,7 +15,7 @@ function setUp({ capacity = 10, onClosing = () => {} }: { capacity?: number; onC
   const closings: Closing[] = [];
   const dropped: [string, string][] = [];
   const store = createMemoryStore({
-    threads: { idleMs: 1000, waitingMs: 5000, openRunMs: 60_000, maxThreads: 100, maxCharacters: 1e6 },
+    threads: { idleMs: 1000, waitingMs: 5000, openRunMs: 60_000, maxThreads: 100, maxCharacters: 1e8 },
     capacity,
     clock,
     events: {
@@ -77,6 +77,79 @@ describe('threads', () => {
     clock.advance(600);
     expect(closings).toHaveLength(2);
     expect(store.stats().openThreads).toBe(0);
+  });
+});
+
+describe('a conversation so long that it is merged in steps', () => {
+  const LONG = 20_000;
+  const long = (runId: string) =>
+    exchange({
+      input: Array.from({ length: LONG }, (_, at) => user(`q${at}`, `question ${at}`)),
+      output: [assistant('a', 'hello')],
+      overrides: { threadId: 't1', runId },
+    });
+  const next = exchange({
+    input: [user('next', 'and now?')],
+    output: [assistant('next-a', 'still')],
+    overrides: { threadId: 't1', runId: 'r2' },
+  });
+
+  it('takes its exchanges in the order in which they came', async () => {
+    const { closings, store } = setUp();
+    const kinds = await Promise.all([long('r1'), next, long('r1')].map((each) => store.append(each)));
+    expect(kinds).toEqual(['appended', 'delta', 'replayed']);
+    await store.close(0);
+    expect(closings.map(({ conversation }) => conversation.runs.map(({ runId }) => runId))).toEqual([['r1', 'r2']]);
+    expect(closings[0]?.conversation.messages).toHaveLength(LONG + 3);
+  });
+
+  it('does not close before what came is part of it', async () => {
+    const { clock, closings, store } = setUp();
+    await store.append(run('t1'));
+    clock.advance(999);
+    const appended = store.append(long('r1'));
+    clock.advance(2);
+    await appended;
+    expect(closings).toEqual([]);
+    clock.advance(1000);
+    expect(closings).toMatchObject([{ cause: 'idle', revision: 1 }]);
+    expect(closings[0]?.conversation.runs).toHaveLength(2);
+  });
+
+  it('closes others that fell due meanwhile', async () => {
+    const { clock, closings, store } = setUp();
+    await store.append(run('t2'));
+    clock.advance(500);
+    await store.append(run('t1'));
+    const appended = store.append(long('r1'));
+    clock.advance(500);
+    await appended;
+    clock.advance(0);
+    expect(closings.map(threadOf)).toEqual(['t2']);
+  });
+
+  it('is known to have a gap when a run was missed meanwhile', async () => {
+    const { closings, store } = setUp();
+    await store.append(run('t1'));
+    await Promise.all([store.append(long('r1')), store.runMissed('harbour')]);
+    await store.close(0);
+    expect(closings).toMatchObject([{ conversation: { mayHaveGap: true } }]);
+  });
+
+  it.each([0, 10_000])('is whole when the store closes, with %i ms to do it', async (graceMs) => {
+    const { clock, closings, dropped, store } = setUp({
+      onClosing: (closing, offer) => offer(job(threadOf(closing))),
+    });
+    store.consume(controlledWork().work, { concurrency: 1, admission });
+    await store.append(run('t1'));
+    const appended = store.append(long('r1'));
+    const closed = store.close(graceMs);
+    clock.advance(0);
+    expect(await appended).toBe('delta');
+    clock.advance(graceMs);
+    await closed;
+    expect(closings).toMatchObject([{ cause: 'shutdown', conversation: { runs: [{}, { runId: 'r1' }] } }]);
+    expect(dropped).toEqual([['t1', 'expired']]);
   });
 });
 
