@@ -12,8 +12,11 @@ import { ListenError } from './lib/listen-error.ts';
 import { type LoopDelay, watchLoopDelay } from './lib/loop-delay.ts';
 import { packageVersion } from './lib/version.ts';
 import { createObserver } from './observation.ts';
+import { proxyPlace } from './proxy/listen-place.ts';
 import { createProxyServer } from './proxy/server.ts';
 import { shutDown, TELEMETRY_MS } from './shutdown.ts';
+import { agentFailureLog } from './telemetry/agent-failure-log.ts';
+import { limitedLog } from './telemetry/limited-log.ts';
 import type { Log } from './telemetry/log.ts';
 import { createPrometheus } from './telemetry/prometheus.ts';
 import { createRunSpans } from './telemetry/run-span.ts';
@@ -43,6 +46,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
   const version = packageVersion();
   const readiness = createReadiness();
   let spansQueued = () => 0;
+  let isTracing = false;
   let loopDelay: LoopDelay | undefined;
 
   // Void until the SDK has registered itself below; the client's own trace headers pass until then.
@@ -76,7 +80,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
   });
 
   const observer = createObserver({
-    runSpans: createRunSpans({ tracer, propagation, ...runSpanOptions(config) }),
+    runSpans: createRunSpans({ tracer, propagation, isTracing: () => isTracing, ...runSpanOptions(config) }),
     prometheus,
     store: evaluation.store,
     bounds: { maxEventBytes: config.tap.maxEventBytes, maxDecodedBytes: config.tap.maxExchangeBytes },
@@ -95,6 +99,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     onTapDropped: (bytes) => prometheus.recordTeeDrop(bytes),
     onTapShed: () => prometheus.recordTeeShed(),
     onRefused: (refusal) => prometheus.recordRefusal(refusal),
+    onAgentFailed: agentFailureLog(limitedLog(log, () => clock.now())),
     onFault: (error) => log.error({ error }, 'an observer failed; the stream went on'),
   });
   const admin = await startAdminListener(
@@ -104,10 +109,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
   const { socket, port, host } = config.listen;
   const bound = await proxy.listen(socket ? { path: socket } : { port, host }).catch(async (cause: unknown) => {
     await admin.stop();
-    const place = socket
-      ? { socket, setting: 'listen.socket or LISTEN_SOCKET' }
-      : { host, port, settings: { host: 'listen.host or HOST', port: 'listen.port or PORT' } };
-    throw new ListenError('proxy', place, cause);
+    throw new ListenError('proxy', proxyPlace(config.listen), cause);
   });
 
   // Loading the SDK takes a second of this thread. The listeners stand already, so what comes in waits and is not refused;
@@ -119,6 +121,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     onSpans: (outcome, count) => prometheus.recordSpans(outcome, count),
     timeoutMs: TELEMETRY_MS,
   });
+  isTracing = telemetry.isTracing;
   spansQueued = () => telemetry.queueLength();
   if (config.tap.maxLoopDelayMs > 0) loopDelay = watchLoopDelay(config.tap.maxLoopDelayMs);
   readiness.become('ready');

@@ -4,14 +4,18 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../src/config/resolve.ts';
 import { startSidecar } from '../src/main.ts';
 import { METRICS } from '../src/metrics/registry.ts';
-import { createLog } from '../src/telemetry/log.ts';
-import { ask, POST_JSON, RUN_REQUEST } from './proxy/support.ts';
+import { createLog, type Log } from '../src/telemetry/log.ts';
+import { ask, closedPort, POST_JSON, RUN_REQUEST } from './proxy/support.ts';
 import { startTideAgent } from './support/tide-agent.ts';
 import { virtualClock } from './support/virtual-clock.ts';
 
 const IDLE_MS = 60_000;
 
-async function start(agentUrl: string, sets: readonly string[] = ['shutdown.grace=0s']) {
+async function start(
+  agentUrl: string,
+  sets: readonly string[] = ['shutdown.grace=0s'],
+  log: Log = createLog({ level: 'silent' }),
+) {
   process.env['OTEL_SDK_DISABLED'] = 'true';
   const env = {
     AGENT_URL: agentUrl,
@@ -26,7 +30,7 @@ async function start(agentUrl: string, sets: readonly string[] = ['shutdown.grac
   );
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   const clock = virtualClock();
-  const sidecar = await startSidecar(result.config, { log: createLog({ level: 'silent' }), clock });
+  const sidecar = await startSidecar(result.config, { log, clock });
   onTestFinished(() => sidecar.stop());
   const adminUrl = `http://127.0.0.1:${sidecar.adminPort}`;
   const metrics = async () => (await fetch(`${adminUrl}/metrics`)).text();
@@ -174,6 +178,25 @@ describe('a stop', () => {
     expect(stop()).toBe(stopped);
     await stopped;
   });
+});
+
+it('tells the log of an agent that is down, once a minute', async () => {
+  const lines: { readonly level: number }[] = [];
+  const log = createLog({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  const port = await closedPort();
+  const { clock, url } = await start(`http://127.0.0.1:${port}`, undefined, log);
+  const fail = async () => expect((await ask(url, POST_JSON, RUN_REQUEST)).status).toBe(502);
+  for (let request = 0; request < 3; request += 1) await fail();
+  clock.advance(60_000);
+  await fail();
+
+  const failure = {
+    agent: 'harbour',
+    upstream: `127.0.0.1:${port}`,
+    code: 'upstream_unreachable',
+    cause: 'ECONNREFUSED',
+  };
+  expect(lines.filter(({ level }) => level >= 40)).toMatchObject([failure, { ...failure, similarSince: 2 }]);
 });
 
 it('copies nothing new while the event loop runs late, says so, and judges no thread of which it left something out', async () => {

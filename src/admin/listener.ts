@@ -1,11 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { ListenError } from '../lib/listen-error.ts';
+import { ListenError, type ListenPlace } from '../lib/listen-error.ts';
 
 export interface AdminListener extends AsyncDisposable {
   readonly port: number;
   /** Stops listening and ends what is open. Idempotent. */
   stop(): Promise<void>;
+}
+
+interface ListenAddress {
+  readonly port: number;
+  readonly host: string;
+}
+
+/** Where it is to listen, with the settings that say so, for those who must change them. */
+export function adminPlace({ host, port }: ListenAddress): ListenPlace {
+  return { host, port, settings: { host: 'admin.host or ADMIN_HOST', port: 'admin.port or ADMIN_PORT' } };
 }
 
 /**
@@ -14,17 +24,13 @@ export interface AdminListener extends AsyncDisposable {
  * @param address port 0 takes a free one.
  * @throws {ListenError} when the port or address cannot be had.
  */
-export async function startAdminListener(
-  app: RequestListener,
-  { port, host }: { readonly port: number; readonly host: string },
-): Promise<AdminListener> {
+export async function startAdminListener(app: RequestListener, { port, host }: ListenAddress): Promise<AdminListener> {
   const server = createServer(app);
   server.listen(port, host);
   try {
     await once(server, 'listening');
   } catch (cause) {
-    const settings = { host: 'admin.host or ADMIN_HOST', port: 'admin.port or ADMIN_PORT' };
-    throw new ListenError('admin listener', { host, port, settings }, cause);
+    throw new ListenError('admin listener', adminPlace({ port, host }), cause);
   }
   const bound = server.address();
   let stopping: Promise<void> | undefined;

@@ -1,12 +1,13 @@
 import { maskUrls } from '../lib/mask-urls.ts';
-import { exporterNames, valueOf } from '../telemetry/otel-environment.ts';
+import { exportRemedy } from '../telemetry/export-failure.ts';
+import { exporterNames, isEndpointSet, tracesEndpoint, valueOf } from '../telemetry/otel-environment.ts';
 import type { Environment } from '../telemetry/otel-environment.ts';
-import type { CheckResult } from './check-result.ts';
+import { type CheckResult, sentence } from './check-result.ts';
 import { reach } from './reach.ts';
 import type { ReachOptions } from './reach.ts';
 
-const DEFAULT_ENDPOINT = 'http://localhost:4318';
-const TRACES_PATH = 'v1/traces';
+/** Statuses that mean the request, and not that it is empty. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404, 405]);
 
 /** Whether spans arrive: an export without a single span goes the way that every other will go. */
 export async function checkExporter(env: Environment, options: ReachOptions): Promise<CheckResult> {
@@ -18,9 +19,7 @@ export async function checkExporter(env: Environment, options: ReachOptions): Pr
       detail: 'Export over OTLP is turned off by OTEL_SDK_DISABLED or OTEL_TRACES_EXPORTER.',
     };
   }
-  const traces = valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
-  const base = valueOf(env, 'OTEL_EXPORTER_OTLP_ENDPOINT');
-  const url = traces ?? `${(base ?? DEFAULT_ENDPOINT).replace(/\/$/, '')}/${TRACES_PATH}`;
+  const url = tracesEndpoint(env);
   const shown = maskUrls(url);
   if (!URL.canParse(url)) {
     return { item, status: 'failed', detail: `${shown} is not a URL.`, remedy: 'Correct OTEL_EXPORTER_OTLP_ENDPOINT.' };
@@ -30,27 +29,20 @@ export async function checkExporter(env: Environment, options: ReachOptions): Pr
   if (reached.kind === 'connected') return { item, status: 'ok', detail: `${shown} accepts connections.` };
   if (reached.kind === 'unreachable') {
     const detail = `${shown} ${reached.why}.`;
-    const remedy = 'Start a collector or correct the endpoint; until then spans are lost, and metrics are not.';
-    if (traces !== undefined || base !== undefined) return { item, status: 'failed', detail, remedy };
+    const remedy = `${sentence(exportRemedy(undefined))} Until then spans are lost, and metrics are not.`;
+    if (isEndpointSet(env)) return { item, status: 'failed', detail, remedy };
+    // Nobody asked for spans; that they are lost is worth a word all the same.
     return {
       item,
-      status: 'skipped',
+      status: 'warning',
       detail: `OTEL_EXPORTER_OTLP_ENDPOINT is not set, and the default ${detail}`,
       remedy,
     };
   }
   const detail = `${shown} answers (status ${reached.status} to an empty export).`;
-  if (reached.status === 401 || reached.status === 403) {
-    return {
-      item,
-      status: 'failed',
-      detail,
-      remedy: 'Correct OTEL_EXPORTER_OTLP_HEADERS, which carries the credentials.',
-    };
-  }
-  if (reached.status === 404 || reached.status === 405) {
-    return { item, status: 'failed', detail, remedy: `OTEL_EXPORTER_OTLP_ENDPOINT stands without /${TRACES_PATH}.` };
-  }
+  const remedy = sentence(exportRemedy(reached.status));
+  if (REFUSALS.has(reached.status)) return { item, status: 'failed', detail, remedy };
+  if (reached.status >= 500) return { item, status: 'warning', detail, remedy };
   return { item, status: 'ok', detail };
 }
 

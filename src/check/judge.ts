@@ -1,11 +1,12 @@
 import type { JudgeConfig } from '../config/config.ts';
 import type { Message } from '../conversation/message.ts';
-import type { JudgeCall } from '../judge/judge.ts';
+import type { JudgeCall, JudgeErrorType } from '../judge/judge.ts';
 import { createOpenAiJudge } from '../judge/openai-judge.ts';
 import { recordCalls } from '../judge/record-calls.ts';
 import { agentGoalAccuracy } from '../metrics/agent-goal-accuracy.ts';
-import type { Verdict } from '../metrics/metric.ts';
+import type { Failed, Verdict } from '../metrics/metric.ts';
 import type { CheckResult } from './check-result.ts';
+import { reach } from './reach.ts';
 
 /** A conversation that any judge must find achieved. */
 const PLAIN_CASE: readonly Message[] = [
@@ -51,13 +52,7 @@ export async function checkJudge(config: JudgeConfig, signal: AbortSignal): Prom
   const cost = describeCalls(calls);
   switch (verdict.kind) {
     case 'failed':
-      return {
-        item,
-        status: 'failed',
-        detail: `${config.model} at ${config.baseUrl} gave no verdict (${verdict.errorType}): ${verdict.cause}.`,
-        remedy:
-          'Correct judge.model, judge.base_url or judge.api_key; until then conversations are counted as judge_failed.',
-      };
+      return { item, status: 'failed', ...(await explain(verdict, config, signal)) };
     case 'not_applicable':
       return {
         item,
@@ -72,6 +67,43 @@ export async function checkJudge(config: JudgeConfig, signal: AbortSignal): Prom
       return { item, status: 'ok', detail: `${config.model} at ${config.baseUrl} judges. ${cost}` };
   }
 }
+
+/** What was seen, and what to do: an endpoint that cannot be reached has nothing to do with key and model. */
+async function explain(
+  { errorType, cause }: Failed,
+  { model, baseUrl }: JudgeConfig & { kind: 'on' },
+  signal: AbortSignal,
+): Promise<Pick<CheckResult, 'detail' | 'remedy'>> {
+  if (errorType === 'unavailable' || errorType === 'timeout') {
+    const reached = await reach(new URL(baseUrl).origin, {}, { timeoutMs: REACH_TIMEOUT_MS, signal });
+    if (reached.kind === 'unreachable' && !reached.isThere) {
+      return {
+        detail: `${baseUrl} ${reached.why}.`,
+        remedy: `Start the judge, or correct judge.base_url (OPENAI_BASE_URL). ${MEANWHILE}`,
+      };
+    }
+  }
+  return {
+    detail: `${model} at ${baseUrl} gave no verdict (${errorType}): ${cause}.`,
+    remedy: `${REMEDIES[errorType] ?? ANOTHER_MODEL} ${MEANWHILE}`,
+  };
+}
+
+const REACH_TIMEOUT_MS = 10_000;
+
+const MEANWHILE = 'Until then conversations are counted as judge_failed.';
+
+/** For answers that are no verdicts. */
+const ANOTHER_MODEL = 'Take another model: judge.model (JUDGE_MODEL).';
+
+const REMEDIES: Readonly<Partial<Record<JudgeErrorType, string>>> = {
+  unauthorized: 'Correct judge.api_key (OPENAI_API_KEY), or what the key may use.',
+  rate_limited: 'Wait, or raise the limits of the account behind judge.api_key (OPENAI_API_KEY).',
+  timeout: 'Allow more with judge.timeout (JUDGE_TIMEOUT), or take a faster model: judge.model (JUDGE_MODEL).',
+  unavailable: "Correct judge.base_url (OPENAI_BASE_URL) or judge.model (JUDGE_MODEL), or see the endpoint's own log.",
+  malformed:
+    'See that judge.base_url (OPENAI_BASE_URL) is an OpenAI-compatible endpoint, or take another model: judge.model (JUDGE_MODEL).',
+};
 
 async function judgePlainCase(
   config: JudgeConfig & { kind: 'on' },

@@ -5,8 +5,11 @@ import { errorCode } from '../lib/error-code.ts';
 /** How an attempt to reach a server over HTTP ended. */
 export type Reached =
   | { readonly kind: 'answered'; readonly status: number }
-  /** `why` goes on after "it" or an address: "refused the connection". */
-  | { readonly kind: 'unreachable'; readonly why: string }
+  /**
+   * `why` goes on after "it" or an address: "refused the connection". `isThere`: a connection stood, and broke over this
+   * request; another may fare better.
+   */
+  | { readonly kind: 'unreachable'; readonly why: string; readonly isThere: boolean }
   /** A connection stands, and nothing was asked over it. */
   | { readonly kind: 'connected' };
 
@@ -14,6 +17,9 @@ export interface ReachOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
+
+/** Codes of a connection that stood. */
+const BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'UND_ERR_SOCKET']);
 
 const WHY: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection: nothing listens there',
@@ -41,14 +47,15 @@ export async function reach(url: string, init: RequestInit, { timeoutMs, signal 
     return { kind: 'answered', status: response.status };
   } catch (error) {
     signal.throwIfAborted();
-    if (deadline.aborted) return { kind: 'unreachable', why: `did not answer within ${timeoutMs / 1000} s` };
+    if (deadline.aborted) return unreachable(`did not answer within ${timeoutMs / 1000} s`);
     const cause = error instanceof Error ? error.cause : undefined;
     // Node's `fetch` leaves some ports out (the Fetch standard's port blocking); the proxy does not.
     if (cause instanceof Error && cause.message === 'bad port') {
       const { hostname, port } = new URL(url);
       return connectTo(connect(Number(port), hostname.replace(/^\[|\]$/g, '')), deadline, signal);
     }
-    return { kind: 'unreachable', why: explain(codeOf(cause)) };
+    const code = codeOf(cause);
+    return unreachable(explain(code), BROKEN.has(code));
   }
 }
 
@@ -58,10 +65,14 @@ async function connectTo(socket: Socket, deadline: AbortSignal, signal: AbortSig
     return { kind: 'connected' };
   } catch (error) {
     signal.throwIfAborted();
-    return { kind: 'unreachable', why: deadline.aborted ? 'did not answer in time' : explain(codeOf(error)) };
+    return unreachable(deadline.aborted ? 'did not answer in time' : explain(codeOf(error)));
   } finally {
     socket.destroy();
   }
+}
+
+function unreachable(why: string, isThere = false): Reached {
+  return { kind: 'unreachable', why, isThere };
 }
 
 /** The first code in what `fetch` gives as its cause; a host with several addresses fails with one error for each. */

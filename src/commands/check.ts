@@ -6,16 +6,16 @@ import { parseArguments } from './parse-arguments.ts';
 
 const HELP = `Usage: agui-sidecar check [--config FILE] [--set a.b=c]... [--json]
 
-Checks that the sidecar would work: the configuration is valid, each agent can be reached, the judge really answers (a small
-conversation is put to it, which costs a few hundred tokens), and the collector takes spans. Nothing is started, and no
-agent is asked to run.
+Checks that the sidecar would work: the configuration is valid, the ports or socket can be had (each is taken for a moment),
+each agent can be reached, the judge really answers (a small conversation is put to it, which costs a few hundred tokens),
+and the collector takes spans. No agent is asked to run. Beside a sidecar that runs already, its ports are fine.
 
 Options:
   --config FILE  YAML file to read
   --set a.b=c    one setting, stronger than file and environment; may be repeated
   --json         print the results as JSON
 
-Exit status: 0 nothing failed, 1 something did, 2 the configuration is not valid.
+Exit status: 0 nothing failed (a warning is no failure), 1 something did, 2 the configuration is not valid.
 
 Example:
   AGENT_URL=http://localhost:8000 OPENAI_API_KEY=... agui-sidecar check
@@ -47,12 +47,14 @@ export const check: Command = {
 };
 
 async function checkAll(config: Config, { env, signal }: CommandIo): Promise<readonly CheckResult[]> {
-  const [{ checkAgent }, { checkJudge }, { checkExporter }] = await Promise.all([
+  const [{ checkListeners }, { checkAgent }, { checkJudge }, { checkExporter }] = await Promise.all([
+    import('../check/listeners.ts'),
     import('../check/agent.ts'),
     import('../check/judge.ts'),
     import('../check/exporter.ts'),
   ]);
-  const reached = await Promise.all([
+  const [listeners, ...reached] = await Promise.all([
+    checkListeners(config, signal),
     ...config.agents.map((agent) => checkAgent(agent, { timeoutMs: config.proxy.connectTimeoutMs, signal })),
     checkJudge(config.judge, signal),
     checkExporter(env, { timeoutMs: EXPORTER_TIMEOUT_MS, signal }),
@@ -60,6 +62,7 @@ async function checkAll(config: Config, { env, signal }: CommandIo): Promise<rea
   return [
     { item: 'configuration', status: 'ok', detail: 'Every setting is valid.' },
     { item: 'store', status: 'ok', detail: 'Conversations are kept in memory and end with the process.' },
+    ...listeners,
     ...reached,
   ];
 }

@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage, InformationEvent } from 'node:http
 import type { Socket } from 'node:net';
 import { type Bypass, openBypass } from './bypass.ts';
 import { createDeadline } from './deadline.ts';
-import { codeOfUpstreamError, isReset, type ProxyErrorCode, UpstreamInvalid, UpstreamTimeout } from './errors.ts';
+import { type AgentErrorCode, codeOfUpstreamError, isReset, UpstreamInvalid, UpstreamTimeout } from './errors.ts';
 import type { AgentUpgrade } from './upgrade.ts';
 import type { Upstream, UpstreamRequest } from './upstream.ts';
 
@@ -14,7 +14,7 @@ export interface AttemptOptions {
 
 /** Why an attempt came to nothing. */
 interface Failure {
-  readonly code: ProxyErrorCode;
+  readonly code: AgentErrorCode;
   readonly cause?: NodeJS.ErrnoException;
   /**
    * The agent cannot have acted on the request, or acting twice does no harm: the connection did not come about, or it was

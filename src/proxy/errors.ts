@@ -3,6 +3,22 @@ import { STATUS_CODES, type ServerResponse } from 'node:http';
 /** Why the sidecar answered in the agent's place. A closed list; see the table of statuses below. */
 export type ProxyErrorCode = keyof typeof STATUS;
 
+/** What a request came to for which the agent is to blame. */
+export type AgentErrorCode = Extract<ProxyErrorCode, `upstream_${string}`>;
+
+/** An agent was asked and gave no answer, or none that is whole. */
+export interface AgentFailure {
+  /** Its name. */
+  readonly agent: string;
+  /** Host name, address or socket path. */
+  readonly host: string;
+  /** 0 for a unix socket. */
+  readonly port: number;
+  readonly code: AgentErrorCode;
+  /** The system's or the parser's code, or what limit ran out; nothing that was sent. */
+  readonly cause?: string;
+}
+
 const STATUS = {
   /** Not HTTP, or HTTP that two readers could take for two different requests. */
   bad_request: 400,
@@ -50,14 +66,20 @@ export class UpstreamInvalid extends Error {
 /**
  * What a failed request to the agent is called. `connected`: the connection to the agent had been made.
  */
-export function codeOfUpstreamError(error: NodeJS.ErrnoException, connected: boolean): ProxyErrorCode {
+export function codeOfUpstreamError(error: NodeJS.ErrnoException, connected: boolean): AgentErrorCode {
   if (error instanceof UpstreamTimeout) return 'upstream_timeout';
   if (error instanceof UpstreamInvalid || error.code?.startsWith('HPE_')) return 'upstream_invalid';
   return connected ? 'upstream_reset' : 'upstream_unreachable';
 }
 
+/** Why, in a word or in words of ours: other messages may hold addresses. */
+export function causeOf(error: NodeJS.ErrnoException | undefined): string | undefined {
+  const isOurs = error instanceof UpstreamTimeout || error instanceof UpstreamInvalid;
+  return isOurs ? error.message : error?.code;
+}
+
 /** The text a client reads. It names the agent and the system's error code; no address, header or body. */
-export function describeUpstreamError(agent: string, code: ProxyErrorCode, error?: NodeJS.ErrnoException): string {
+export function describeUpstreamError(agent: string, code: AgentErrorCode, error?: NodeJS.ErrnoException): string {
   const cause = error?.code === undefined ? '' : ` (${error.code})`;
   switch (code) {
     case 'upstream_unreachable':

@@ -2,7 +2,15 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { isPlainlyFramed, openAttempt } from './attempt.ts';
 import type { Bypass } from './bypass.ts';
 import { createDeadline } from './deadline.ts';
-import { describeUpstreamError, sendError, UpstreamTimeout, type ProxyErrorCode } from './errors.ts';
+import {
+  type AgentErrorCode,
+  type AgentFailure,
+  causeOf,
+  describeUpstreamError,
+  type ProxyErrorCode,
+  sendError,
+  UpstreamTimeout,
+} from './errors.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import { declaresBody, flushHead, type Provenance, requestHeaders, upgradeHeaders } from './headers.ts';
 import { lingerAfterAnswer } from './linger.ts';
@@ -24,6 +32,8 @@ export interface ForwardOptions {
   readonly provenance: Provenance;
   /** True once the sidecar is stopping: connections are not kept after the answer. */
   readonly isDraining: () => boolean;
+  /** Told once the client was answered, or cut off. */
+  readonly onAgentFailed: (failure: AgentFailure) => void;
   /** The sidecar itself failed; the client was told so. */
   readonly onDefect: (defect: unknown) => void;
 }
@@ -65,6 +75,8 @@ export function forward(
   let incoming: IncomingMessage | undefined;
   let closed = false;
   let upgraded = false;
+  /** The sidecar ends the agent's connection, be it for a stop or a defect: nothing that follows is the agent's fault. */
+  let isOurDoing = false;
   const readEarly = upgrade && readWhileWaiting(upgrade);
 
   const firstByte = createDeadline(options.firstByteTimeoutMs, () => {
@@ -88,9 +100,10 @@ export function forward(
       failed({ code, cause, mayRepeat }) {
         if (closed) return;
         if (options.replay && mayRepeat && !fresh && body.isHeld()) start(true);
-        else refuse(code, describeUpstreamError(agent.name, code, cause));
+        else refuseFor(code, cause);
       },
       defect(thrown) {
+        isOurDoing = true;
         record.failed('internal_error');
         options.onDefect(thrown);
       },
@@ -121,7 +134,7 @@ export function forward(
     body.release();
     if (!isPlainlyFramed(head, attempt)) {
       attempt.destroy();
-      return refuse('upstream_invalid', describeUpstreamError(agent.name, 'upstream_invalid'));
+      return refuseFor('upstream_invalid');
     }
     lingerAfterAnswer(request);
     record.head(head);
@@ -133,11 +146,12 @@ export function forward(
           if (closed) return;
           record.failed('upstream_reset');
           breakOff(head, request);
+          blame('upstream_reset');
         },
       });
     } catch {
       upstream?.destroy();
-      refuse('upstream_invalid', describeUpstreamError(agent.name, 'upstream_invalid'));
+      refuseFor('upstream_invalid');
     }
   }
 
@@ -148,6 +162,18 @@ export function forward(
     record.head(agentUpgrade.head);
     response.detachSocket(socket);
     joinUpgraded(client, readEarly?.() ?? client.firstBytes, agentUpgrade);
+  }
+
+  function blame(code: AgentErrorCode, error?: NodeJS.ErrnoException): void {
+    if (isOurDoing) return;
+    const { name, host, port } = agent;
+    const cause = causeOf(error);
+    options.onAgentFailed({ agent: name, host, port, code, ...(cause !== undefined && { cause }) });
+  }
+
+  function refuseFor(code: AgentErrorCode, error?: NodeJS.ErrnoException): void {
+    refuse(code, describeUpstreamError(agent.name, code, error));
+    blame(code, error);
   }
 
   function refuse(code: ProxyErrorCode, message: string): void {
@@ -196,6 +222,7 @@ export function forward(
   return {
     cut() {
       if (closed) return;
+      isOurDoing = true;
       record.failed('shutting_down');
       upstream?.destroy();
       socket.destroy();

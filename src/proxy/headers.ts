@@ -49,9 +49,9 @@ export function requestHeaders(
   const { headers } = request;
   const host = (provenance.hostHeader === 'client' && hostOf(request)) || authority;
   const options = connectionOptions(headers.connection);
-  const replaced = new Set(
-    traceHeaders && [...TRACE_NAMES, ...Object.keys(traceHeaders).map((name) => name.toLowerCase())],
-  );
+  const replaced = traceHeaders
+    ? new Set([...TRACE_NAMES, ...Object.keys(traceHeaders).map((name) => name.toLowerCase())])
+    : NO_NAMES;
   const forwarded: string[] = [];
   let hostWritten = false;
   for (const [name, value, lower] of eachField(request.rawHeaders)) {
@@ -118,7 +118,7 @@ export function flushHead(message: OutgoingMessage): void {
 export function trailerFields(rawTrailers: RawHeaders): [string, string][] {
   const forwarded: [string, string][] = [];
   for (const [name, value, lower] of eachField(rawTrailers)) {
-    if (!isForOneHop(lower, NO_OPTIONS) && !NEVER_TRAILERS.has(lower)) forwarded.push([name, value]);
+    if (!isForOneHop(lower, NO_NAMES) && !NEVER_TRAILERS.has(lower)) forwarded.push([name, value]);
   }
   return forwarded;
 }
@@ -142,10 +142,17 @@ export function knowsChunks(request: IncomingMessage): boolean {
   return request.httpVersionMajor > 1 || request.httpVersionMinor >= 1;
 }
 
-const NO_OPTIONS: ReadonlySet<string> = new Set();
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** What nearly every `Connection` says. A set made for each message is work for the garbage collector. */
+const COMMON_OPTIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  ['keep-alive', 'close'].map((option) => [option, new Set([option])]),
+);
 
 function connectionOptions(connection: string | undefined): ReadonlySet<string> {
-  if (connection === undefined) return NO_OPTIONS;
+  if (connection === undefined) return NO_NAMES;
+  const common = COMMON_OPTIONS.get(connection.toLowerCase());
+  if (common) return common;
   const names = connection.split(',').map((option) => option.trim().toLowerCase());
   return new Set(names.filter((name) => !NEVER_CONNECTION_OPTIONS.has(name)));
 }

@@ -1,3 +1,4 @@
+import type { AgentFailure } from './errors.ts';
 import type { Provenance } from './headers.ts';
 import type { Observe } from './observer.ts';
 import type { Refusal } from './refusals.ts';
@@ -36,6 +37,8 @@ export interface ProxyOptions {
   readonly hostHeader?: Provenance['hostHeader'];
   /** What becomes of `X-Forwarded-*` and `Forwarded`. Default `append`. */
   readonly forwardedHeaders?: Provenance['forwardedHeaders'];
+  /** An agent was asked and gave no answer, or none that is whole: once for each request that failed for it. */
+  readonly onAgentFailed?: (failure: AgentFailure) => void;
   /** A connection or a request was turned away before any agent was asked. */
   readonly onRefused?: (refusal: Refusal) => void;
   /** Request header that names the tenant, in lower case. */

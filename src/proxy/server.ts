@@ -6,7 +6,7 @@ import { createBag } from '../lib/bag.ts';
 import { systemClock } from '../lib/clock.ts';
 import { BACKLOG, takeBacklog } from './backlog.ts';
 import { createConnections } from './connections.ts';
-import { sendError } from './errors.ts';
+import { type AgentFailure, sendError } from './errors.ts';
 import { openRecord } from './exchange-record.ts';
 import { forward, type Forwarding } from './forward.ts';
 import { createHttpServer, MAX_HEADER_BYTES } from './http-server.ts';
@@ -56,6 +56,13 @@ export function createProxyServer(options: ProxyOptions): ProxyServer {
     passThrough,
     replay,
     provenance: { hostHeader, forwardedHeaders },
+    onAgentFailed(failure: AgentFailure) {
+      try {
+        options.onAgentFailed?.(failure);
+      } catch (fault) {
+        onFault(fault);
+      }
+    },
     onDefect: onFault,
   };
   const underWay = createBag<Forwarding>();

@@ -45,7 +45,7 @@ function boundAnswers(pool: Agent, { maxBytes, timeoutMs }: AnswerBounds): Agent
 
   function bound(connection: Duplex): void {
     const end = (problem: string): void => {
-      connection.destroy(new Error(`the collector's answer ${problem}; check OTEL_EXPORTER_OTLP_ENDPOINT`));
+      connection.destroy(new Error(`the collector's answer ${problem}`));
     };
     let bytes = 0;
     let timer: NodeJS.Timeout | undefined;

@@ -15,6 +15,8 @@ export interface CountedExportOptions {
   /** Makes the processor that batches for the exporter it is given. Its queue must hold `capacity` spans. */
   readonly batch: (exporter: SpanExporter) => SpanProcessor;
   readonly onSpans: (outcome: SpanOutcome, count: number) => void;
+  /** Told why a batch failed, after its spans were counted. */
+  readonly onFailed: (error: unknown, count: number) => void;
 }
 
 export interface CountedExport {
@@ -29,7 +31,7 @@ export interface CountedExport {
  * Counts what the SDK's batch processor and exporter tell nobody: spans sent, spans that failed, which are lost, and
  * spans that found the queue full. The bound is kept here, so that the count of drops is exact.
  */
-export function countedExport({ exporter, capacity, batch, onSpans }: CountedExportOptions): CountedExport {
+export function countedExport({ exporter, capacity, batch, onSpans, onFailed }: CountedExportOptions): CountedExport {
   let queued = 0;
   let sending = 0;
   let stopped = false;
@@ -40,8 +42,12 @@ export function countedExport({ exporter, capacity, batch, onSpans }: CountedExp
       exporter.export(spans, (result) => {
         sending -= spans.length;
         const code: number = result.code;
-        onSpans(code === EXPORT_SUCCEEDED ? 'exported' : 'failed', spans.length);
-        done(result);
+        const isTaken = code === EXPORT_SUCCEEDED;
+        onSpans(isTaken ? 'exported' : 'failed', spans.length);
+        if (!isTaken) onFailed(result.error, spans.length);
+        // Told of a failure, the processor would only write its stack to the log, and at the end leave the exporter open.
+        // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the enum's package is not ours to import
+        done({ code: EXPORT_SUCCEEDED });
       });
     },
     shutdown: () => exporter.shutdown(),

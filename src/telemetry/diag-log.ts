@@ -1,33 +1,16 @@
 import type { DiagLogger } from '@opentelemetry/api';
+import { isJsonObject, parseJson } from '../lib/json.ts';
+import type { LimitedLog } from './limited-log.ts';
 import type { Logger } from './log.ts';
 import { truncate } from './span-context.ts';
 
-const WINDOW_MS = 60_000;
 const MESSAGE_LIMIT = 500;
 
-/**
- * What the SDK says of itself, in our log. A collector that is down makes it complain with every batch: a complaint is
- * let through once a minute per level, with the number of those in between, and the rest are for `debug`.
- */
-export function diagLog(log: Logger, now: () => number): DiagLogger {
-  const limited = (level: 'warn' | 'error') => {
-    let opensAt = -Infinity;
-    let left = 0;
-    return (...parts: unknown[]) => {
-      const message = textOf(parts);
-      if (now() < opensAt) {
-        left += 1;
-        log.debug(message);
-        return;
-      }
-      log[level](left === 0 ? {} : { similarSince: left }, message);
-      opensAt = now() + WINDOW_MS;
-      left = 0;
-    };
-  };
+/** What the SDK says of itself, in our log: complaints through `limited`, by their level. */
+export function diagLog(log: Pick<Logger, 'info' | 'debug' | 'trace'>, limited: LimitedLog): DiagLogger {
   return {
-    error: limited('error'),
-    warn: limited('warn'),
+    error: (...parts) => limited('error', 'OpenTelemetry error', textOf(parts)),
+    warn: (...parts) => limited('warn', 'OpenTelemetry warning', textOf(parts)),
     info: (...parts) => log.info(textOf(parts)),
     debug: (...parts) => log.debug(textOf(parts)),
     verbose: (...parts) => log.trace(textOf(parts)),
@@ -35,5 +18,12 @@ export function diagLog(log: Logger, now: () => number): DiagLogger {
 }
 
 function textOf(parts: readonly unknown[]): string {
-  return truncate(`OpenTelemetry: ${parts.map(String).join(' ')}`, MESSAGE_LIMIT);
+  return truncate(`OpenTelemetry: ${parts.map((part) => messageOf(String(part))).join(' ')}`, MESSAGE_LIMIT);
+}
+
+/** The SDK writes an error that nobody caught as JSON with its stack: of that, what it says. */
+function messageOf(text: string): string {
+  const error = text.startsWith('{') ? parseJson(text) : undefined;
+  if (!isJsonObject(error) || typeof error['stack'] !== 'string') return text;
+  return typeof error['message'] === 'string' ? error['message'] : text;
 }

@@ -29,6 +29,21 @@ export function exporterNames(env: Environment, onProblem: OnProblem): readonly 
   return [...new Set(names)].filter(isExporterName);
 }
 
+const DEFAULT_ENDPOINT = 'http://localhost:4318';
+const TRACES_PATH = 'v1/traces';
+
+/** Where spans are sent by OTLP: the address for traces as it stands, or the one for all signals and a path. */
+export function tracesEndpoint(env: Environment): string {
+  const base = valueOf(env, 'OTEL_EXPORTER_OTLP_ENDPOINT') ?? DEFAULT_ENDPOINT;
+  return valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? `${base.replace(/\/$/, '')}/${TRACES_PATH}`;
+}
+
+/** Whether somebody said where spans are to be sent. */
+export function isEndpointSet(env: Environment): boolean {
+  const names = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+  return names.some((name) => valueOf(env, name) !== undefined);
+}
+
 function isExporterName(name: string): name is ExporterName {
   return name === 'otlp' || name === 'console';
 }

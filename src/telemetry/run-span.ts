@@ -1,6 +1,7 @@
 import {
   type Attributes,
   type Context,
+  INVALID_SPAN_CONTEXT,
   type PropagationAPI,
   ROOT_CONTEXT,
   type Span,
@@ -25,6 +26,8 @@ export interface RunSpanOptions {
   readonly trustIncomingTrace: boolean;
   /** False when the agent emits its own `execute_tool` spans. */
   readonly toolSpans: boolean;
+  /** False while no SDK is registered: every span would be void, and is not even made. */
+  readonly isTracing: () => boolean;
 }
 
 /** The spans of one proxied request. `trace` is what the agent's work and its scores belong to. */
@@ -41,10 +44,10 @@ export interface RunSpanFactory {
  * Traces proxied requests: a SERVER span for each, and below it, when the request is a POST and so invokes the agent, a
  * CLIENT span `invoke_agent`. The innermost span's context goes to the agent.
  *
- * Works with the API alone: as long as no SDK is registered, spans are void and the client's headers pass unchanged.
+ * While nothing traces, the client's headers pass unchanged.
  */
 export function createRunSpans(options: RunSpanOptions): RunSpanFactory {
-  const { tracer, propagation, trustIncomingTrace, toolSpans } = options;
+  const { tracer, propagation, trustIncomingTrace, toolSpans, isTracing } = options;
 
   function startServerSpan(request: ProxiedRequest): { span: Span; context: Context } {
     const incoming = propagation.extract(ROOT_CONTEXT, request.headers);
@@ -90,6 +93,7 @@ export function createRunSpans(options: RunSpanOptions): RunSpanFactory {
 
   return {
     start(request) {
+      if (!isTracing()) return NO_SPANS;
       const server = startServerSpan(request);
       const agent = request.method === 'POST' ? startAgentSpan(request, server.context) : undefined;
       const { span, context } = agent ?? server;
@@ -115,6 +119,8 @@ export function createRunSpans(options: RunSpanOptions): RunSpanFactory {
     },
   };
 }
+
+const NO_SPANS: RunSpans = { trace: toSpanLink(INVALID_SPAN_CONTEXT), end() {} };
 
 /** The methods that may be part of a span's name; any other is text of the client's choosing. */
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);

@@ -14,11 +14,14 @@ import {
   SimpleSpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
+import { systemClock } from '../lib/clock.ts';
 import { openCollectorConnections } from './collector-connections.ts';
 import { consoleExport } from './console-export.ts';
 import { countedExport, type SpanOutcome } from './counted-export.ts';
 import { diagLog } from './diag-log.ts';
+import { exportFailureLog } from './export-failure.ts';
 import { isSamplingForced } from './force-sampling.ts';
+import { limitedLog } from './limited-log.ts';
 import type { Logger } from './log.ts';
 import {
   batchLimits,
@@ -28,6 +31,7 @@ import {
   type SamplerChoice,
   samplerChoice,
   serviceName,
+  tracesEndpoint,
   valueOf,
 } from './otel-environment.ts';
 
@@ -46,6 +50,8 @@ export interface TelemetryOptions {
 }
 
 export interface Telemetry extends AsyncDisposable {
+  /** False: all of it is turned off, and every span is void. */
+  readonly isTracing: boolean;
   /** Spans that wait to be sent. */
   queueLength(): number;
   /** Sends what waits and stops. Never rejects, never takes longer than `timeoutMs`, and does nothing the second time. */
@@ -73,10 +79,13 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
   if (names.length === 0) return off();
   if (valueOf(env, 'OTEL_CONFIG_FILE')) onProblem('OTEL_CONFIG_FILE decides alone; spans are not counted, none forced');
 
-  const logger = diagLog(log, Date.now);
+  const limited = limitedLog(log, () => systemClock.now());
+  const logger = diagLog(log, limited);
   const logOptions = { logLevel: diagLevel(env), suppressOverrideMessage: true };
   diag.setLogger(logger, logOptions);
 
+  const logExportFailure = exportFailureLog(limited, tracesEndpoint(env));
+  let spansFailed = 0;
   const limits = batchLimits(env, onProblem);
   const counted = countedExport({
     exporter: new OTLPTraceExporter({
@@ -90,6 +99,10 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     capacity: limits.maxQueueSize,
     batch: (exporter) => new BatchSpanProcessor({ exporter, ...limits }),
     onSpans,
+    onFailed(error, count) {
+      spansFailed += count;
+      logExportFailure(error, count);
+    },
   });
   const toConsole = consoleExport(new ConsoleSpanExporter(), process.stdout, (count) => {
     onSpans('dropped', count);
@@ -124,11 +137,19 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     if (problem !== undefined) log.warn({ spansUnsettled: counted.unsettled() }, `OpenTelemetry: ${what} ${problem}`);
   }
 
+  /** Rejects when spans are lost over it: nobody will count them any more. */
+  async function sendTheRest(): Promise<void> {
+    const failedBefore = spansFailed;
+    await sdk.shutdown();
+    if (spansFailed > failedBefore) throw new Error(`${spansFailed - failedBefore} spans could not be sent`);
+  }
+
   let stopping: Promise<void> | undefined;
   const telemetry: Telemetry = {
+    isTracing: true,
     queueLength: () => counted.queueLength(),
     shutdown() {
-      stopping ??= bounded('shutdown', () => sdk.shutdown()).then(unregister);
+      stopping ??= bounded('shutdown', sendTheRest).then(unregister);
       return stopping;
     },
     [Symbol.asyncDispose]: () => telemetry.shutdown(),
@@ -138,7 +159,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
 
 function off(): Telemetry {
   const nothing = () => Promise.resolve();
-  return { queueLength: () => 0, shutdown: nothing, [Symbol.asyncDispose]: nothing };
+  return { isTracing: false, queueLength: () => 0, shutdown: nothing, [Symbol.asyncDispose]: nothing };
 }
 
 /** So that the API's spans are void again, and another start in this process finds it free. */

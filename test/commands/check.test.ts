@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, get } from 'node:http';
 import type { RequestListener } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
-import { mkdtemp } from 'node:fs/promises';
+import { link, mkdtemp, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -58,9 +58,12 @@ async function startJudge(options: JudgeServerOptions): Promise<string> {
   return running.use(await startJudgeServer(options)).baseUrl;
 }
 
-/** Runs the command with `--json`; the collector is left out unless `env` says otherwise. */
+/** Any free ports, and no collector. */
+const APART = { HOST: '127.0.0.1', PORT: '0', ADMIN_HOST: '127.0.0.1', ADMIN_PORT: '0', OTEL_TRACES_EXPORTER: 'none' };
+
+/** Runs the command with `--json`; free ports are taken, and the collector is left out, unless `env` says otherwise. */
 async function checked(env: Readonly<Record<string, string>>, args: readonly string[] = []) {
-  const run = await runCommand(check, ['--json', ...args], { env: { OTEL_TRACES_EXPORTER: 'none', ...env } });
+  const run = await runCommand(check, ['--json', ...args], { env: { ...APART, ...env } });
   const report: { ok: boolean; results: CheckResult[] } = JSON.parse(run.stdout);
   return { ...run, ...report, result: (item: string) => report.results.find((result) => result.item === item) };
 }
@@ -73,12 +76,14 @@ const VERDICTS = {
 describe('check', () => {
   it('prints one line for each thing and ends with 0 when nothing failed', async () => {
     const run = await runCommand(check, [], {
-      env: { AGENT_URL: await status(405), AGENT_NAME: 'travel', OTEL_TRACES_EXPORTER: 'none' },
+      env: { ...APART, AGENT_URL: await status(405), AGENT_NAME: 'travel' },
     });
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(run.stdout.trim().split('\n')).toEqual([
       expect.stringMatching(/^configuration +ok /),
       expect.stringMatching(/^store +ok /),
+      expect.stringMatching(/^proxy +ok +Can listen on 127\.0\.0\.1:0\./),
+      expect.stringMatching(/^admin listener +ok +Can listen on 127\.0\.0\.1:0\./),
       expect.stringMatching(/^agent travel +ok +http:.*405/),
       expect.stringMatching(/^judge +skipped +Nothing is judged.*OPENAI_API_KEY/),
       expect.stringMatching(/^exporter +skipped /),
@@ -106,6 +111,135 @@ describe('check', () => {
 
   it('refuses arguments it does not have', async () => {
     await expect(runCommand(check, ['--jsno'])).rejects.toBeInstanceOf(UsageError);
+  });
+});
+
+describe('check of the listeners', () => {
+  /** A free port, for a moment at least. */
+  const freePort = async () => new URL(await nobody()).port;
+  const portOf = (url: string) => new URL(url).port;
+
+  /** What stands at the admin port of a sidecar that runs. */
+  const admin = async () =>
+    portOf(
+      await serve((_, response) => response.setHeader('content-type', 'application/json').end('{"status":"live"}')),
+    );
+
+  async function listeners(env: Readonly<Record<string, string>>) {
+    const run = await checked({ AGENT_URL: await status(200), ...env });
+    return { status: run.status, proxy: run.result('proxy'), admin: run.result('admin listener') };
+  }
+
+  it('finds free ports free, and leaves them so', async () => {
+    const env = { PORT: await freePort(), ADMIN_PORT: await freePort() };
+    for (let time = 0; time < 2; time += 1) {
+      expect(await listeners(env)).toMatchObject({
+        status: 0,
+        proxy: { status: 'ok', detail: `Can listen on 127.0.0.1:${env.PORT}.` },
+        admin: { status: 'ok', detail: `Can listen on 127.0.0.1:${env.ADMIN_PORT}.` },
+      });
+    }
+  });
+
+  it.each([
+    ['PORT', 'proxy', 'listen.port or PORT'],
+    ['ADMIN_PORT', 'admin', 'admin.port or ADMIN_PORT'],
+  ] as const)('fails when the port of %s is taken, in the words of a start', async (variable, listener, setting) => {
+    const port = portOf(await status(200));
+    const run = await listeners({ [variable]: port });
+    expect(run.status).toBe(1);
+    expect(run[listener]).toMatchObject({ status: 'failed', detail: expect.stringContaining('EADDRINUSE') });
+    expect(run[listener]?.detail).toContain(`another process listens there: stop it, or set ${setting}.`);
+  });
+
+  it('fails for an address that is not of this machine', async () => {
+    const { status: exit, proxy } = await listeners({ HOST: '999.1.1.1' });
+    expect(exit).toBe(1);
+    expect(proxy?.detail).toMatch(/^The proxy cannot listen on 999\.1\.1\.1:0 .* set listen\.host or HOST\.$/);
+  });
+
+  it('fails for a socket without a folder', async () => {
+    const { status: exit, proxy } = await listeners({ LISTEN_SOCKET: '/nowhere/x.sock' });
+    expect(exit).toBe(1);
+    expect(proxy?.detail).toMatch(/its folder must exist .* set listen\.socket or LISTEN_SOCKET\.$/);
+  });
+
+  it.each(['0.0.0.0', '127.0.0.1'])('takes a sidecar that runs already for what it is (%s)', async (host) => {
+    const env = { PORT: portOf(await status(200)), ADMIN_HOST: host, ADMIN_PORT: await admin() };
+    const run = await listeners(env);
+    expect(run).toMatchObject({ status: 0, proxy: { status: 'ok' }, admin: { status: 'ok' } });
+    expect(run.proxy?.detail).toContain(`:${env.PORT} is in use by a sidecar that runs already.`);
+    expect(run.admin?.detail).toContain(`:${env.ADMIN_PORT} is in use by a sidecar that runs already.`);
+    expect(run.admin?.remedy).toContain('ADMIN_PORT');
+  });
+
+  it('fails beside a sidecar of another configuration, which has the admin port only', async () => {
+    const run = await listeners({ PORT: await freePort(), ADMIN_PORT: await admin() });
+    expect(run).toMatchObject({ status: 1, proxy: { status: 'ok' }, admin: { status: 'failed' } });
+  });
+
+  it.each<[string, RequestListener]>([
+    ['404', (_, response) => response.writeHead(404).end('{"status":"live"}')],
+    ['other JSON', (_, response) => response.end('{"status":"UP"}')],
+    ['no JSON', (_, response) => response.end('live')],
+    ['nothing', (_, response) => response.end()],
+    ['a reset', (request) => request.socket.resetAndDestroy()],
+    [
+      'something without end',
+      (_, response) => {
+        const write = () => {
+          while (!response.destroyed && response.write('x'.repeat(16_384)));
+        };
+        response.on('drain', write).on('error', () => {});
+        write();
+      },
+    ],
+  ])('takes nobody else for a sidecar: one whose answer is %s', async (_, answer) => {
+    const run = await listeners({ PORT: portOf(await status(200)), ADMIN_PORT: portOf(await serve(answer)) });
+    expect(run).toMatchObject({ status: 1, proxy: { status: 'failed' }, admin: { status: 'failed' } });
+  });
+
+  describe('with a socket', () => {
+    async function socketPath(): Promise<string> {
+      return join(await mkdtemp(join(tmpdir(), 'agui-')), 'proxy.sock');
+    }
+
+    it('finds it free, and leaves nothing behind', async () => {
+      const path = await socketPath();
+      expect(await listeners({ LISTEN_SOCKET: path })).toMatchObject({
+        status: 0,
+        proxy: { status: 'ok', detail: `Can listen on ${path}.` },
+      });
+      await expect(stat(path)).rejects.toThrow('ENOENT');
+    });
+
+    it.each([true, false])('leaves the one of a process alone (a sidecar: %s)', async (isSidecar) => {
+      const path = await socketPath();
+      const server = createServer((_, response) => response.end()).listen(path);
+      await once(server, 'listening');
+      running.defer(async () => {
+        server.close();
+        server.closeAllConnections();
+        await once(server, 'close');
+      });
+      const run = await listeners({ LISTEN_SOCKET: path, ...(isSidecar && { ADMIN_PORT: await admin() }) });
+      expect(run.proxy?.status).toBe(isSidecar ? 'ok' : 'failed');
+      expect((await stat(path)).isSocket()).toBe(true);
+      expect(await text((await once(get({ socketPath: path }), 'response'))[0])).toBe('');
+    });
+
+    it('fails for one that a crash left behind, whoever has the admin port', async () => {
+      const path = await socketPath();
+      const server = createServer().listen(`${path}.live`);
+      await once(server, 'listening');
+      // Node removes the socket under the name it was given, and leaves this one.
+      await link(`${path}.live`, path);
+      server.close();
+      await once(server, 'close');
+      const run = await listeners({ LISTEN_SOCKET: path, ADMIN_PORT: await admin() });
+      expect(run).toMatchObject({ status: 1, proxy: { status: 'failed' }, admin: { status: 'failed' } });
+      expect(run.proxy?.detail).toContain('remove it if nobody listens on it');
+    });
   });
 });
 
@@ -230,6 +364,36 @@ describe('check of the judge', () => {
     expect(run.stdout + run.stderr).not.toContain('hunter2');
   });
 
+  it('fails when nothing listens, which is about its address and not about key or model', async () => {
+    const url = await nobody();
+    const run = await checked({ AGENT_URL: await status(200), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'k' });
+    expect(run.status).toBe(1);
+    expect(run.result('judge')).toMatchObject({
+      status: 'failed',
+      detail: `${url}/v1 refused the connection: nothing listens there.`,
+      remedy: expect.stringContaining('judge.base_url (OPENAI_BASE_URL)'),
+    });
+    expect(run.result('judge')?.remedy).not.toMatch(/model|key/);
+  });
+
+  it.each<[string, NonNullable<JudgeServerOptions['scripts']>, RegExp]>([
+    ['a wrong key', { '*': [{ status: 401 }] }, /^Correct judge\.api_key \(OPENAI_API_KEY\)/],
+    ['a spent quota', { '*': [{ status: 429 }] }, /^Wait, .*OPENAI_API_KEY/],
+    ['a wrong path', { '*': [{ status: 404 }] }, /OPENAI_BASE_URL.*JUDGE_MODEL/],
+    ['no verdict', { '*': [{ raw: 'hello', contentType: 'text/html' }] }, /OPENAI_BASE_URL.*JUDGE_MODEL/],
+  ])('has a remedy of its own for %s, which names the variables', async (_, scripts, remedy) => {
+    const run = await withJudge({ scripts });
+    expect(run.result('judge')).toMatchObject({ status: 'failed', remedy: expect.stringMatching(remedy) });
+  });
+
+  it('names the time allowed when the judge is silent', async () => {
+    const url = await serve((request, response) => {
+      if (request.method === 'GET') response.end();
+    });
+    const run = await checked({ AGENT_URL: await status(200), OPENAI_BASE_URL: url, JUDGE_TIMEOUT: '50ms' });
+    expect(run.result('judge')).toMatchObject({ status: 'failed', remedy: expect.stringContaining('JUDGE_TIMEOUT') });
+  });
+
   it('fails when the reply is no verdict', async () => {
     const garbage = { raw: '<html>welcome</html>', contentType: 'text/html' };
     const run = await withJudge({ scripts: { '*': [garbage, garbage] } });
@@ -287,6 +451,26 @@ describe('check of the exporter', () => {
     const run = await withExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: await nobody() });
     expect(run.status).toBe(1);
     expect(run.exporter).toMatchObject({ status: 'failed', detail: expect.stringContaining('nothing listens there') });
+  });
+
+  it('warns when nobody set an endpoint and nothing listens at the default one, and says how to turn spans off', async () => {
+    // Whether something listens there is the machine's to say.
+    const run = await withExporter({});
+    const isThere = run.exporter?.status === 'ok';
+    expect(run.status).toBe(0);
+    if (isThere) return;
+    expect(run.exporter).toMatchObject({
+      status: 'warning',
+      detail:
+        'OTEL_EXPORTER_OTLP_ENDPOINT is not set, and the default http://localhost:4318/v1/traces refused the connection: nothing listens there.',
+      remedy: expect.stringContaining('OTEL_TRACES_EXPORTER=none'),
+    });
+  });
+
+  it('warns of a collector that fails', async () => {
+    const run = await withExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: await status(503) });
+    expect(run.status).toBe(0);
+    expect(run.exporter).toMatchObject({ status: 'warning', detail: expect.stringContaining('status 503') });
   });
 
   it.each([

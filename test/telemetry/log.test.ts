@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { diagLog } from '../../src/telemetry/diag-log.ts';
+import { limitedLog } from '../../src/telemetry/limited-log.ts';
 import { createLog, type LogLevel } from '../../src/telemetry/log.ts';
 
 function collect(level: LogLevel) {
@@ -36,7 +37,10 @@ describe('what the SDK says of itself', () => {
   it('is let through once a minute per level, with the number of those in between', () => {
     const { log, parsed } = collect('info');
     let now = 0;
-    const logger = diagLog(log, () => now);
+    const logger = diagLog(
+      log,
+      limitedLog(log, () => now),
+    );
     for (let index = 0; index < 5; index++) logger.error('export failed', 'ECONNREFUSED');
     logger.warn('Dropped 3 spans');
     now = 60_000;
@@ -50,10 +54,27 @@ describe('what the SDK says of itself', () => {
 
   it('is kept in full at debug, and cut to a readable length', () => {
     const { log, parsed } = collect('debug');
-    const logger = diagLog(log, () => 0);
+    const logger = diagLog(
+      log,
+      limitedLog(log, () => 0),
+    );
     logger.error('first');
     logger.error(`second ${'x'.repeat(5_000)}`);
     expect(parsed()).toHaveLength(2);
     expect(JSON.stringify(parsed()[1]).length).toBeLessThan(700);
+  });
+
+  it('of an error that nobody caught, which it writes as JSON, is what the error says', () => {
+    const { log, parsed } = collect('info');
+    const logger = diagLog(
+      log,
+      limitedLog(log, () => 0),
+    );
+    logger.error(JSON.stringify({ stack: 'Error: Timeout\n    at listOnTimeout', message: 'Timeout', name: 'Error' }));
+    logger.warn('{"message":"no error"} and {not JSON');
+    expect(parsed()).toMatchObject([
+      { msg: 'OpenTelemetry: Timeout' },
+      { msg: 'OpenTelemetry: {"message":"no error"} and {not JSON' },
+    ]);
   });
 });

@@ -391,17 +391,20 @@ describe('trace context', () => {
 
 describe('before the SDK is ready', () => {
   it('spans are void and headers pass; requests that come after it are traced by the same factory', async () => {
+    let isTracing = false;
     const runSpans = createRunSpans({
       tracer: trace.getTracer('early'),
       propagation,
       providerName: 'ag-ui',
       trustIncomingTrace: true,
       toolSpans: true,
+      isTracing: () => isTracing,
     });
     const early = runSpans.start(sampleRequest());
     expect(early.traceHeaders).toBeUndefined();
     expect(fromSpanLink(early.trace)).toBeUndefined();
     await using traced = await startTraced();
+    isTracing = true;
     early.end(sampleEnd(), sampleExchange());
     runSpans.start(sampleRequest({ agent: 'later' })).end(sampleEnd(), sampleExchange());
     expect((await traced.exported()).map(({ name }) => name)).toEqual(['invoke_agent later', 'POST /harbour']);

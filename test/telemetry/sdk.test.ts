@@ -129,8 +129,39 @@ describe('startTelemetry', () => {
     endSpans(4);
     await vi.waitUntil(() => counts.failed === 4, { timeout: 20_000, interval: 10 });
     const errors = log.map((line): unknown => JSON.parse(line)).filter((line) => isError(line));
-    expect(errors).toHaveLength(1);
+    expect(errors).toEqual([
+      {
+        level: 50,
+        time: expect.any(String),
+        endpoint: `${receiver.url}/v1/traces`,
+        spans: 1,
+        msg: 'spans could not be sent (ECONNREFUSED): start a collector, correct OTEL_EXPORTER_OTLP_ENDPOINT, or turn spans off with OTEL_TRACES_EXPORTER=none; until then spans are lost, and metrics are not',
+      },
+    ]);
     await telemetry.shutdown();
+  });
+
+  it('says how many spans were lost over the end, when the collector does not take them', async () => {
+    await using receiver = await startOtlpReceiver();
+    receiver.behave('reject');
+    const { telemetry, counts, log } = start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
+    endSpans(3);
+    await telemetry.shutdown();
+    expect(counts).toEqual({ exported: 0, failed: 3, dropped: 0 });
+    expect(log.join('')).toMatch(/OpenTelemetry: shutdown failed: 3 spans could not be sent/);
+  });
+
+  it('says nothing at the end of spans that were lost before', async () => {
+    await using receiver = await startOtlpReceiver();
+    receiver.behave('reject');
+    const { telemetry, counts, log } = start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_BSP_SCHEDULE_DELAY: '1',
+    });
+    endSpans(1);
+    await vi.waitUntil(() => counts.failed === 1, { timeout: 20_000, interval: 2 });
+    await telemetry.shutdown();
+    expect(log.join('')).not.toContain('shutdown');
   });
 
   it('leaves the API free for another start', async () => {

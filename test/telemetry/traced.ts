@@ -28,6 +28,7 @@ export async function startTraced(environment: Readonly<Record<string, string>> 
         providerName: 'ag-ui',
         trustIncomingTrace: true,
         toolSpans: true,
+        isTracing: () => telemetry.isTracing,
         ...options,
       }),
     async exported() {
