@@ -32,7 +32,7 @@ export function captureOf({ request, chunks }: RecordedRun, everyMs: number): Ca
       status: 200,
       contentType: 'text/event-stream',
       contentEncoding: '',
-      body: Buffer.concat(chunks),
+      body: [Buffer.concat(chunks)],
       chunks: everyMs === 0 ? [{ offset: 0, at: 0 }] : arrivalsOf(chunks, everyMs),
     },
     truncated: false,

@@ -8,6 +8,7 @@ import type { RequestEnd } from '../../src/proxy/observer.ts';
 import { createProxyServer } from '../../src/proxy/server.ts';
 import { BOUNDS } from '../../test/agui/captures.ts';
 import { assertPlainJson } from '../checks.ts';
+import { copiedBody } from '../../test/support/copied-body.ts';
 
 interface Observed {
   readonly end: RequestEnd;
@@ -90,10 +91,7 @@ export async function openSidecar(agent: Server): Promise<Sidecar> {
 async function assertReadable(capture: Capture): Promise<void> {
   const exchange = await readCapture(capture, BOUNDS);
   if (exchange) assertPlainJson(exchange);
-  assert.ok(
-    !capture.truncated || (capture.response?.body.length ?? 0) > 100_000,
-    'a small exchange was not copied whole',
-  );
+  assert.ok(!capture.truncated || copiedBody(capture).length > 100_000, 'a small exchange was not copied whole');
 }
 
 function portOf(address: AddressInfo | string | null): number {

@@ -12,6 +12,7 @@ import { recordedBodies } from '../fixtures.ts';
 import { HOSTILE_TEXTS } from '../hostile.ts';
 import { bytesOf, cut, fieldsOf, oneOf, textOf } from '../input.ts';
 import type { FuzzTarget } from '../target.ts';
+import { copiedBody } from '../../test/support/copied-body.ts';
 
 const METHODS = ['POST', 'GET', 'HEAD'] as const;
 const ENDS = ['fin', 'keep', 'reset'] as const;
@@ -149,7 +150,7 @@ async function compare(sidecar: Sidecar, { method, end }: JsonObject): Promise<v
   assertForwarded(direct, proxied);
   const [{ capture } = {}] = observed;
   if (proxied.kind === 'answer' && capture?.response && !isOwnError(proxied) && verb !== 'HEAD') {
-    assert.equal(textOf(capture.response.body), proxied.body, 'the copy is not what was forwarded');
+    assert.equal(textOf(copiedBody(capture)), proxied.body, 'the copy is not what was forwarded');
   }
 }
 

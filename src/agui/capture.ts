@@ -1,6 +1,6 @@
 /**
  * What the proxy's tap hands over when one HTTP exchange has ended: copies of bytes and facts about the transport,
- * nothing interpreted. `agui/` turns it into an {@link Exchange}.
+ * nothing interpreted. `agui/` turns it into an {@link Exchange}. The bytes are lent for as long as that takes.
  */
 export interface Capture {
   /** The agent's name from the configuration. */
@@ -23,8 +23,11 @@ export interface Capture {
     readonly status: number;
     readonly contentType: string;
     readonly contentEncoding: string;
-    /** The copied body bytes, from the first on; a prefix of what was forwarded when the tap gave up. */
-    readonly body: Uint8Array;
+    /**
+     * The copied body bytes in pieces that lie end to end, from the first on; a prefix of what was forwarded when the tap
+     * gave up.
+     */
+    readonly body: readonly Uint8Array[];
     /** Where each forwarded chunk began in `body` and when it arrived, in order. Arrivals within 1 ms share an entry. */
     readonly chunks: readonly ChunkArrival[];
   };

@@ -111,16 +111,21 @@ async function readResponse(
   return reader.hasStopped() ? 'stopped' : end;
 }
 
-/** The body in pieces that are worth a turn of the event loop at most, each with its arrival. */
-function* slicesOf(body: Uint8Array, chunks: readonly ChunkArrival[]): Generator<Slice> {
-  // Bytes before the first arrival that was written down have none.
-  for (let index = -1; index < chunks.length; index += 1) {
-    const chunk = chunks[index];
-    const end = Math.min(chunks[index + 1]?.offset ?? body.length, body.length);
-    for (let start = chunk?.offset ?? 0; start < end; start += SLICE_BYTES) {
-      const bytes = body.subarray(start, Math.min(start + SLICE_BYTES, end));
+/** The body in slices that are worth a turn of the event loop at most, each with its arrival. */
+function* slicesOf(body: readonly Uint8Array[], chunks: readonly ChunkArrival[]): Generator<Slice> {
+  let pieceAt = 0;
+  /** Of the arrival of the bytes that come next; those before the first that was written down have none. */
+  let index = -1;
+  for (const piece of body) {
+    for (let start = 0, end = 0; start < piece.length; start = end) {
+      while (chunks[index + 1] && chunks[index + 1]!.offset <= pieceAt + start) index += 1;
+      const nextAt = (chunks[index + 1]?.offset ?? Infinity) - pieceAt;
+      end = Math.min(piece.length, start + SLICE_BYTES, nextAt);
+      const bytes = piece.subarray(start, end);
+      const chunk = chunks[index];
       yield chunk ? { bytes, at: chunk.at } : { bytes };
     }
+    pieceAt += piece.length;
   }
 }
 

@@ -3,7 +3,8 @@ import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
 import { type OnReadOpts, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isReset } from './errors.ts';
-import { copyOfRead, READ_BYTES } from './read-blocks.ts';
+import { copyOfRead } from './read-blocks.ts';
+import { BLOCK_BYTES } from './spare-blocks.ts';
 
 /**
  * Reads into memory that all connections share, and keeps a copy of just what came; of a large read, in a block. On its own
@@ -11,7 +12,7 @@ import { copyOfRead, READ_BYTES } from './read-blocks.ts';
  * much of the work of the garbage collector.
  */
 const compactReads: OnReadOpts = {
-  buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+  buffer: Buffer.allocUnsafeSlow(BLOCK_BYTES),
   callback(this: Socket, length: number, buffer: Uint8Array): boolean {
     return this.push(copyOfRead(buffer.subarray(0, length)));
   },

@@ -1,12 +1,12 @@
 import type { ChunkArrival } from '../agui/capture.ts';
 import type { Tap } from './tap.ts';
 
-/** What was copied of an exchange. */
+/** What was copied of an exchange; lent until the copy is released. */
 export interface CopiedBodies {
   readonly requestBody: Uint8Array | undefined;
   /** First bytes of a request that was not copied whole. */
   readonly requestHead: Uint8Array | undefined;
-  readonly responseBody: Uint8Array;
+  readonly responseBody: readonly Uint8Array[];
   readonly arrivals: readonly ChunkArrival[];
   /** Some of it was forwarded and not copied. */
   readonly truncated: boolean;

@@ -74,8 +74,8 @@ export interface Observation {
   streaming?(): void;
   /**
    * Called exactly once, after the last byte was forwarded. `capture` is present for exchanges that the tap copied: an
-   * AG-UI response, or a JSON POST that failed before one came. Its bytes count towards the tap's total until the call
-   * returns or, when it returns a promise, until that settles.
+   * AG-UI response, or a JSON POST that failed before one came. Its bytes are lent, and count towards the tap's total, until
+   * the call returns or, when it returns a promise, until that settles: they may be overwritten then.
    */
   finished(end: RequestEnd, capture?: Capture): void | Promise<void>;
 }

@@ -1,6 +1,7 @@
+import { BLOCK_BYTES, giveBlock, takeBlock } from './spare-blocks.ts';
+
 /** Enough for a short question; what waits long for its next bytes holds little. */
-const FIRST_BLOCK_BYTES = 1024;
-const LAST_BLOCK_BYTES = 64 * 1024;
+const FIRST_BYTES = 1024;
 
 /** Grants or refuses memory, and takes it back. */
 export interface MemoryGrant {
@@ -10,7 +11,7 @@ export interface MemoryGrant {
 
 /**
  * Copied bytes, laid end to end into blocks: 1 KiB, and from then on as much again as there is, up to 64 KiB at once. Every
- * block is asked of a {@link MemoryGrant} first.
+ * block is asked of a {@link MemoryGrant} first; those of 64 KiB are used again by others.
  *
  * Bytes are copied because a reference to a small chunk pins the whole read buffer (64 KiB) that it was cut from, and into
  * blocks because one buffer that grows is copied at each growth.
@@ -19,8 +20,8 @@ export class Slab {
   readonly #maxBytes: number;
   readonly #memory: MemoryGrant;
   /** Those that are full. */
-  #blocks: Uint8Array[] | undefined;
-  #filling: Uint8Array = NO_BYTES;
+  #blocks: Buffer[] | undefined;
+  #filling: Buffer = NO_BYTES;
   /** Of the block being filled. */
   #filled = 0;
   #capacity = 0;
@@ -45,12 +46,10 @@ export class Slab {
 
   #appendAcross(chunk: Uint8Array, room: number): boolean {
     const rest = chunk.length - room;
-    const left = this.#maxBytes - this.#capacity;
-    const asMuchAgain = Math.min(Math.max(this.#capacity, FIRST_BLOCK_BYTES), LAST_BLOCK_BYTES, left);
-    const size = Math.max(rest, asMuchAgain);
-    if (size > left || !this.#memory.reserve(size)) return false;
-    // Not from Node's shared pool: a slab may outlive its neighbours there by minutes.
-    const block = Buffer.allocUnsafeSlow(size);
+    const asMuchAgain = Math.min(Math.max(this.#capacity, FIRST_BYTES), BLOCK_BYTES);
+    const size = Math.min(Math.max(usable(rest), asMuchAgain), this.#maxBytes - this.#capacity);
+    if (size < rest || !this.#memory.reserve(size)) return false;
+    const block = allocate(size);
     if (this.#filling.length > 0) {
       this.#filling.set(chunk.subarray(0, room), this.#filled);
       (this.#blocks ??= []).push(this.#filling);
@@ -62,33 +61,50 @@ export class Slab {
     return true;
   }
 
-  /** All of them in one piece. When there was more than one block, what room was left is given back. */
+  /** In the blocks they were laid into. */
+  pieces(): readonly Uint8Array[] {
+    const last = this.#filling.subarray(0, this.#filled);
+    return this.#blocks ? [...this.#blocks, last] : [last];
+  }
+
+  /** In one piece. When there was more than one block, what room was left is given back. */
   bytes(): Uint8Array {
     if (!this.#blocks) return this.#filling.subarray(0, this.#filled);
     const { length } = this;
-    const whole = Buffer.allocUnsafeSlow(length);
+    const whole = allocate(length);
     let at = 0;
-    for (const block of this.#blocks) {
-      whole.set(block, at);
-      at += block.length;
+    for (const piece of this.pieces()) {
+      whole.set(piece, at);
+      at += piece.length;
     }
-    whole.set(this.#filling.subarray(0, this.#filled), at);
+    this.#giveBlocks();
     this.#memory.release(this.#capacity - length);
-    this.#blocks = undefined;
     this.#filling = whole;
     this.#filled = length;
     this.#capacity = length;
     return whole;
   }
 
-  /** Gives the memory back. */
+  /** Gives the memory back: nobody may look at the pieces any more. */
   clear(): void {
     this.#memory.release(this.#capacity);
-    this.#blocks = undefined;
+    this.#giveBlocks();
     this.#filling = NO_BYTES;
     this.#filled = 0;
     this.#capacity = 0;
   }
+
+  #giveBlocks(): void {
+    for (const block of this.#blocks ?? []) giveBlock(block);
+    giveBlock(this.#filling);
+    this.#blocks = undefined;
+  }
 }
 
-const NO_BYTES = new Uint8Array(0);
+/** Not from Node's shared pool: a slab may outlive its neighbours there by minutes. */
+const allocate = (size: number): Buffer => (size === BLOCK_BYTES ? takeBlock() : Buffer.allocUnsafeSlow(size));
+
+/** What is nearly a block may as well be one, and be used again. */
+const usable = (size: number): number => (size > BLOCK_BYTES / 2 ? Math.max(size, BLOCK_BYTES) : size);
+
+const NO_BYTES = Buffer.alloc(0);

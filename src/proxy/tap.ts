@@ -107,7 +107,7 @@ export class Tap {
     this.#lastArrivalAt = at;
   }
 
-  /** Absent when it was empty, or over a bound: half a body says nothing. */
+  /** Absent when it was empty, or over a bound: half a body says nothing. Lent until the tap is released. */
   requestBody(): Uint8Array | undefined {
     return this.#request.length === 0 ? undefined : this.#request.bytes();
   }
@@ -117,8 +117,9 @@ export class Tap {
     return this.#requestHead;
   }
 
-  responseBody(): Uint8Array {
-    return this.#response.bytes();
+  /** In pieces, laid end to end. Lent until the tap is released. */
+  responseBody(): readonly Uint8Array[] {
+    return this.#response.pieces();
   }
 
   arrivals(): readonly ChunkArrival[] {
@@ -134,7 +135,7 @@ export class Tap {
     return this.#droppedBytes;
   }
 
-  /** Takes the copies off the total: nobody reads them any more. */
+  /** Takes the copies off the total: nobody reads them any more, and others may overwrite them. */
   release(): void {
     this.#memory.release((this.#arrivals.length / 2) * ARRIVAL_BYTES);
     this.#arrivals = [];

@@ -31,7 +31,7 @@ export function captureOf(parts: CaptureParts): Capture {
       contentEncoding: '',
       ...(request === undefined ? {} : { body: Buffer.from(JSON.stringify(request)) }),
     },
-    response: { status, contentType, contentEncoding, body: Buffer.concat(pieces), chunks },
+    response: { status, contentType, contentEncoding, body: pieces, chunks },
     truncated: false,
     transport: 'complete',
     startedAt: 1000,

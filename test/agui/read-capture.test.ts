@@ -72,6 +72,19 @@ describe('readCapture', () => {
     expect(exchange?.messages.map(({ id }) => id)).toEqual(['u1', 'c1', 'r-c1', 'm1']);
   });
 
+  it('reads the same wherever the copy of a body is cut', async () => {
+    const whole = captureOf({
+      pieces: [SSE.subarray(0, 30), SSE.subarray(30, 90), SSE.subarray(90)],
+      request: REQUEST,
+    });
+    const expected = await readCapture(whole, BOUNDS);
+    for (let at = 0; at <= SSE.length; at += 1) {
+      const body = [SSE.subarray(0, at), SSE.subarray(at)];
+      const exchange = await readCapture({ ...whole, response: { ...whole.response!, body } }, BOUNDS);
+      expect(exchange).toEqual(expected);
+    }
+  });
+
   it('takes times from the arrival of the piece that completed an event', async () => {
     const pieces = EVENTS.map((event) => encodeSse([event]));
     const exchange = await read({ pieces, request: REQUEST });

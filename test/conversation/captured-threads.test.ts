@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { readCapture } from '../../src/agui/read-capture.ts';
 import { isWaiting } from '../../src/conversation/completion.ts';
 import type { Conversation } from '../../src/conversation/conversation.ts';
-import { mergeExchange } from '../../src/conversation/merge-runs.ts';
+import { mergingExchange } from '../../src/conversation/merge-runs.ts';
+import { atOnce } from '../../src/lib/steps.ts';
 import { hasSharedFixtures, SHARED_FIXTURES } from '../support/shared.ts';
 
 /** The conversation that real servers' streams come to, one after the other, and what each was to it. */
@@ -23,7 +24,13 @@ async function thread(...names: readonly string[]) {
           contentEncoding: '',
           body: Buffer.from(JSON.stringify(request.body)),
         },
-        response: { status, contentType: headers['content-type'], contentEncoding: '', body: file('sse'), chunks: [] },
+        response: {
+          status,
+          contentType: headers['content-type'],
+          contentEncoding: '',
+          body: [file('sse')],
+          chunks: [],
+        },
         truncated: false,
         transport: 'complete',
         startedAt: 1,
@@ -33,7 +40,7 @@ async function thread(...names: readonly string[]) {
       { maxEventBytes: 2 ** 20, maxDecodedBytes: 2 ** 24 },
     );
     if (!exchange) throw new Error(`${name} is no AG-UI exchange`);
-    const merge = mergeExchange(conversation, exchange);
+    const merge = atOnce(mergingExchange(conversation, exchange));
     conversation = merge.conversation;
     kinds.push(merge.kind);
   }

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { readCapture } from '../../src/agui/read-capture.ts';
+import { copiedBody } from '../support/copied-body.ts';
 import { BOUNDS } from '../agui/captures.ts';
 import { watchSockets } from './socket-watch.ts';
 import { agentThat, ask, httpAgent, POST_JSON, RUN_REQUEST, startProxy, type FakeAgent } from './support.ts';
@@ -111,7 +112,7 @@ describe.each(Object.keys(BREAKS) as Break[])('%s of the agent', (how) => {
       } else {
         const sent = bodyWithin(pieces, length);
         expect({ length, ...seen }).toEqual({ length, status: 200, isWhole: false, body: sent });
-        expect(Buffer.from(capture!.response!.body)).toEqual(sent);
+        expect(copiedBody(capture)).toEqual(sent);
       }
       expect(end).toMatchObject({ transport: 'upstream_error', errorCode: 'upstream_reset' });
     }

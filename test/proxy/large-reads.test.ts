@@ -3,16 +3,19 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { copyOfRead, giveBack, READ_BYTES } from '../../src/proxy/read-blocks.ts';
-import { httpAgent, startProxy } from './support.ts';
+import type { Capture } from '../../src/agui/capture.ts';
+import { copyOfRead, giveBack } from '../../src/proxy/read-blocks.ts';
+import { BLOCK_BYTES } from '../../src/proxy/spare-blocks.ts';
+import { copiedBody } from '../support/copied-body.ts';
+import { httpAgent, observation, startProxy } from './support.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
 describe('a copy of a large read', () => {
   it('is laid into memory that was given back, and into no other', () => {
-    const first = copyOfRead(Buffer.alloc(READ_BYTES, 'a'));
-    const second = copyOfRead(Buffer.alloc(READ_BYTES, 'b'));
+    const first = copyOfRead(Buffer.alloc(BLOCK_BYTES, 'a'));
+    const second = copyOfRead(Buffer.alloc(BLOCK_BYTES, 'b'));
     expect(second.buffer).not.toBe(first.buffer);
 
     giveBack(first);
@@ -20,35 +23,35 @@ describe('a copy of a large read', () => {
 
     expect(third.buffer).toBe(first.buffer);
     expect(third.equals(Buffer.alloc(50 * KIB, 'c'))).toBe(true);
-    expect(second.equals(Buffer.alloc(READ_BYTES, 'b'))).toBe(true);
+    expect(second.equals(Buffer.alloc(BLOCK_BYTES, 'b'))).toBe(true);
   });
 
   it('can be given back by any part of it, and once', () => {
-    const copy = copyOfRead(Buffer.alloc(READ_BYTES));
+    const copy = copyOfRead(Buffer.alloc(BLOCK_BYTES));
     giveBack(copy.subarray(100));
     giveBack(copy);
 
-    const [one, other] = [copyOfRead(Buffer.alloc(READ_BYTES)), copyOfRead(Buffer.alloc(READ_BYTES))];
+    const [one, other] = [copyOfRead(Buffer.alloc(BLOCK_BYTES)), copyOfRead(Buffer.alloc(BLOCK_BYTES))];
     expect(one.buffer).not.toBe(other.buffer);
   });
 
   it('is not what a small read, or memory from elsewhere, is taken for', () => {
     const small = copyOfRead(Buffer.alloc(100, 'a'));
-    const foreign = Buffer.allocUnsafeSlow(READ_BYTES);
+    const foreign = Buffer.allocUnsafeSlow(BLOCK_BYTES);
     giveBack(small);
     giveBack(foreign);
 
-    const next = copyOfRead(Buffer.alloc(READ_BYTES));
+    const next = copyOfRead(Buffer.alloc(BLOCK_BYTES));
     expect([small.buffer, foreign.buffer]).not.toContain(next.buffer);
   });
 
   it('is kept in bounds while nobody needs it', () => {
-    const copies = Array.from({ length: 100 }, () => copyOfRead(Buffer.alloc(READ_BYTES)));
+    const copies = Array.from({ length: 100 }, () => copyOfRead(Buffer.alloc(BLOCK_BYTES)));
     const before = new Set(copies.map(({ buffer }) => buffer));
     copies.forEach(giveBack);
 
-    const again = Array.from({ length: 100 }, () => copyOfRead(Buffer.alloc(READ_BYTES)));
-    expect(again.filter(({ buffer }) => before.has(buffer))).toHaveLength(32);
+    const again = Array.from({ length: 100 }, () => copyOfRead(Buffer.alloc(BLOCK_BYTES)));
+    expect(again.filter(({ buffer }) => before.has(buffer))).toHaveLength(64);
     again.forEach(giveBack);
   });
 });
@@ -127,7 +130,7 @@ describe('streams of large chunks beside each other', () => {
     }
     for (let index = 0; index < readers.length + leavers.length; index += 1) {
       const { capture } = await sidecar.ended(index);
-      const body = Buffer.from(capture?.response?.body ?? []);
+      const body = copiedBody(capture);
       const stream = /^data: (.*?) \d+\n/.exec(body.toString('latin1', 0, 100))?.[1] ?? '';
       for (let at = 0; at * 64 * KIB < body.length; at += 1) {
         const copied = body.subarray(at * 64 * KIB, (at + 1) * 64 * KIB);
@@ -136,5 +139,31 @@ describe('streams of large chunks beside each other', () => {
       if (stream.startsWith('leaver')) continue;
       expect(body.length).toBeGreaterThan(MIB - 128 * KIB);
     }
+  });
+});
+
+describe('the copy of a long stream', () => {
+  it('stays what it was until its observer is done with it, while the copies of others come and go', async () => {
+    const agent = await differingAgent(20);
+    const done = Promise.withResolvers<void>();
+    const held: Capture[] = [];
+    const sidecar = await startProxy(agent.url, {
+      observe: () =>
+        observation((_end, capture) => {
+          if (held.length === 3) return undefined;
+          held.push(capture!);
+          return done.promise;
+        }),
+    });
+    const streams = Array.from({ length: 30 }, (_, index) => `stream ${index}`);
+    for (const stream of streams) await read(sidecar.url, stream, PACES['at once']!);
+
+    for (const [index, capture] of held.entries()) {
+      const whole = Buffer.concat(Array.from({ length: 20 }, (_, at) => piece(streams[index]!, at)));
+      const copied = copiedBody(capture);
+      expect(copied.length).toBeGreaterThan(MIB - 128 * KIB);
+      expect(copied.equals(whole.subarray(0, copied.length))).toBe(true);
+    }
+    done.resolve();
   });
 });

@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
+import { copiedBody } from '../support/copied-body.ts';
 import { httpAgent, observation, POST_JSON, rawClient, RUN_REQUEST, startProxy, TAP } from './support.ts';
 import { until } from './turns.ts';
 
@@ -65,10 +66,7 @@ function stalledObserver() {
     },
     captures: () => captures,
     copiedBytes: () =>
-      captures.reduce(
-        (sum, { request, response }) => sum + (request.body?.length ?? 0) + (response?.body.length ?? 0),
-        0,
-      ),
+      captures.reduce((sum, capture) => sum + (capture.request.body?.length ?? 0) + copiedBody(capture).length, 0),
     droppedBytes: () => dropped,
   };
 }

@@ -182,7 +182,8 @@ export async function startProxy(agentUrl: string, options: Partial<ProxyOptions
       observe: (request) => {
         requests.push(request);
         return observation((end, capture) => {
-          ends.push(capture ? { end, capture } : { end });
+          // Its bytes are lent.
+          ends.push(capture ? { end, capture: structuredClone(capture) } : { end });
           wake.resolve();
           wake = Promise.withResolvers();
         });

@@ -3,7 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
-import { createTapPool } from '../../src/proxy/tap.ts';
+import { createTapPool, type Tap } from '../../src/proxy/tap.ts';
+import { copiedBody } from '../support/copied-body.ts';
 import { ask, bodyOf, httpAgent, observation, POST_JSON, rawClient, RUN_REQUEST, startProxy, TAP } from './support.ts';
 
 const KIB = 1024;
@@ -15,7 +16,7 @@ describe('a tap', () => {
     tap.response(chunk, 1);
     chunk.fill('x');
 
-    expect(Buffer.from(tap.responseBody()).toString()).toBe('before');
+    expect(Buffer.concat(tap.responseBody()).toString()).toBe('before');
   });
 
   it('notes where each chunk began and when it arrived; arrivals within a millisecond share an entry', () => {
@@ -41,7 +42,7 @@ describe('a tap', () => {
     tap.response(Buffer.alloc(1), 2);
     tap.response(Buffer.alloc(5), 3);
 
-    expect(tap.responseBody()).toHaveLength(6_000);
+    expect(Buffer.concat(tap.responseBody())).toHaveLength(6_000);
     expect(tap.droppedBytes()).toBe(6);
   });
 
@@ -53,7 +54,7 @@ describe('a tap', () => {
     tap.response(Buffer.alloc(100), 1);
 
     expect(tap.requestBody()).toBeUndefined();
-    expect(tap.responseBody()).toHaveLength(100);
+    expect(Buffer.concat(tap.responseBody())).toHaveLength(100);
     expect(tap.droppedBytes()).toBe(121);
   });
 
@@ -74,7 +75,7 @@ describe('a tap', () => {
     tap.response(Buffer.from('too large'), 2);
     tap.response(Buffer.from('9'), 3);
 
-    expect(Buffer.from(tap.responseBody()).toString()).toBe('12345678');
+    expect(Buffer.concat(tap.responseBody()).toString()).toBe('12345678');
   });
 
   it('shares one total with all others, and gives its part back', () => {
@@ -96,6 +97,26 @@ describe('a tap', () => {
     const fourth = openTap();
     fourth.response(Buffer.alloc(15 * KIB), 1);
     expect(fourth.droppedBytes()).toBe(0);
+  });
+
+  it('lays long copies into memory that others gave back, and into none that is lent', () => {
+    const openTap = createTapPool({ maxExchangeBytes: 1_000 * KIB, maxTotalBytes: 10_000 * KIB });
+    const fill = (tap: Tap, text: string): void => {
+      for (let at = 0; at < 10; at += 1) tap.response(Buffer.alloc(64 * KIB, text), at);
+    };
+    const memoryOf = (tap: Tap) => tap.responseBody().map(({ buffer }) => buffer);
+    const [first, second] = [openTap(), openTap()];
+    fill(first, 'a');
+    fill(second, 'b');
+    const given = memoryOf(first);
+    first.release();
+    const third = openTap();
+    fill(third, 'c');
+
+    expect(memoryOf(third).every((buffer) => given.includes(buffer))).toBe(true);
+    expect(memoryOf(second).some((buffer) => given.includes(buffer))).toBe(false);
+    expect(Buffer.concat(second.responseBody()).equals(Buffer.alloc(640 * KIB, 'b'))).toBe(true);
+    expect(Buffer.concat(third.responseBody()).equals(Buffer.alloc(640 * KIB, 'c'))).toBe(true);
   });
 
   it('counts what an arrival costs, so that a stream of single bytes is bounded too', () => {
@@ -124,7 +145,7 @@ describe('a tap', () => {
             if (index === readAfter) tap.requestBody();
           }
           const [request, response] = [Buffer.concat(sent.request), Buffer.concat(sent.response)];
-          const copied = tap.responseBody();
+          const copied = Buffer.concat(tap.responseBody());
           expect(response.subarray(0, copied.length).equals(copied)).toBe(true);
           if (request.length + response.length <= 64 * KIB) {
             expect(tap.droppedBytes()).toBe(0);
@@ -254,7 +275,7 @@ describe('what the sidecar hands over', () => {
 
     expect(answer.body.equals(body)).toBe(true);
     expect(capture!.truncated).toBe(true);
-    const copied = Buffer.from(capture!.response!.body);
+    const copied = copiedBody(capture);
     expect(copied.equals(body.subarray(0, copied.length))).toBe(true);
     expect(copied.length).toBeLessThanOrEqual(20 * KIB);
     expect(sidecar.droppedBytes()).toBe(body.length - copied.length);
