@@ -46,6 +46,41 @@ describe('closing', () => {
     expect(held.closeDue(24 * 60 * MINUTE)).toMatchObject([{ cause: 'waiting' }]);
   });
 
+  describe('of a thread that was not seen whole', () => {
+    const WORDS = 'a very long story';
+    const cutOff = [{ code: 'truncated_tap', at: 9, id: '' }] as const;
+    const seenInPart = (runId: string, parts: Parameters<typeof exchange>[0] = {}) =>
+      exchange({
+        input: [user('u1', WORDS)],
+        output: [assistant(`${runId}-a`, WORDS, [call('look', 'look', 'complete', { for: WORDS })])],
+        overrides: { threadId: 't', runId, findings: cutOff },
+        ...parts,
+      });
+
+    it('holds nothing of what was said, also in its later runs', () => {
+      const held = threads();
+      append(held, answered('t', 'r0'), 0);
+      append(held, seenInPart('r1'), 0);
+      append(held, seenInPart('r2', { overrides: { threadId: 't', runId: 'r2' } }), 0);
+      const [closing] = held.closeAll(1);
+
+      expect(closing?.conversation).toMatchObject({ mayHaveGap: true, runs: [{}, { runId: 'r1' }, { runId: 'r2' }] });
+      expect(JSON.stringify(closing?.conversation)).not.toContain(WORDS);
+      expect(closing?.conversation.messages.map(({ id, role }) => [id, role])).toEqual([
+        ['u1', 'user'],
+        ['r2-a', 'assistant'],
+      ]);
+    });
+
+    it('still waits for a person as long, and knows a replay', () => {
+      const held = threads();
+      append(held, seenInPart('r1'), 0);
+      expect(append(held, seenInPart('r1'), 1).kind).toBe('replayed');
+      expect(held.closeDue(60 * MINUTE)).toEqual([]);
+      expect(held.closeDue(24 * 60 * MINUTE)).toMatchObject([{ cause: 'waiting' }]);
+    });
+  });
+
   it('closes a thread that went on again as a whole, as the next revision', () => {
     const held = threads();
     append(held, answered('t', 'r1'), 0);
