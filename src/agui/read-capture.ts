@@ -98,10 +98,15 @@ async function readResponse(
   const input = pacedInput(fold);
   const reader = await openStreamReader(format, input, bounds);
   let room = bounds.maxDecodedBytes;
+  let unsettledBytes = 0;
   const wantsMore = () => room >= 0 && !reader.hasStopped();
   const end = await decodeContent(contentEncoding, slicesOf(body, chunks), ({ bytes, at }) => {
     reader.push(room < bytes.length ? bytes.subarray(0, room) : bytes, at);
     room -= bytes.length;
+    unsettledBytes += bytes.length;
+    // Not after every event that came by itself: that would be a good part of the work.
+    if (unsettledBytes < SLICE_BYTES) return wantsMore();
+    unsettledBytes = 0;
     const settled = input.settle();
     return settled ? settled.then(wantsMore) : wantsMore();
   });

@@ -55,6 +55,7 @@ export function sidecarTarget(
         name,
         port: ports.proxy,
         pid: child.pid ?? 0,
+        readShare: Number(settings['TAP_SHARE'] ?? 1),
         copied: () => readCopied(ports.admin),
         stop: () => stop(child),
       };

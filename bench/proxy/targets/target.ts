@@ -5,6 +5,8 @@ import type { Endpoint } from '../plan.ts';
 export interface Target extends Endpoint {
   /** The process whose CPU time and memory count. */
   readonly pid: number;
+  /** Of the streams, those that a sidecar reads, in [0, 1]. */
+  readonly readShare?: number;
   /** What the sidecar says that it copied. */
   readonly copied?: () => Promise<Copied>;
   readonly stop: () => Promise<void>;
