@@ -131,7 +131,7 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
     async close(graceMs) {
       const closed = store.close(graceMs);
       const { queued, inFlight } = store.stats();
-      if (queued + inFlight > 0) log.info({ queued, inFlight, graceMs }, 'judging what was open');
+      if (queued + inFlight > 0) log.info({ queued, inFlight, graceMs: Math.round(graceMs) }, 'judging what was open');
       await closed;
       // The counter ends with the process, most likely before it is scraped again.
       if (expired > 0) log.warn({ expired }, 'conversations that were open will not be judged');

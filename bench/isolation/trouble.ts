@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { Agent } from 'node:http';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type IllServer, type Illness, startIllServer } from '../../test/support/ill-server.ts';
 import { startJudgeServer } from '../../test/support/judge-server.ts';
@@ -14,7 +15,13 @@ import type { Disturbance, TroubleReply, TroubleRequest, TroubleServers } from '
 
 // It shares its core with the agent and the client that measure, and what keeps those waiting would be in every latency. Low
 // priority is not enough: whoever has the core keeps it for up to 4 ms then, and V8's own threads have another priority.
-execFileSync('chrt', ['--all-tasks', '--idle', '--pid', '0', String(process.pid)]);
+const CHRT = 'chrt';
+try {
+  execFileSync(CHRT, ['--all-tasks', '--idle', '--pid', '0', String(process.pid)], { stdio: 'ignore' });
+} catch {
+  // Not util-linux; the next best.
+  setPriority(constants.priority.PRIORITY_LOW);
+}
 
 const MIB = 1024 * 1024;
 const poisons = Object.keys(POISONS);

@@ -9,8 +9,8 @@ export type DecodedFrame =
   | { readonly kind: 'undecodable'; readonly cause: string };
 
 /**
- * Decodes the bytes of one frame. Never throws. All at once: the library knows no steps, and small values, or unknown fields,
- * cost the most for their bytes, whether or not they come to an event.
+ * Decodes the bytes of one frame. Never throws. In one step: the library has no smaller ones. Costliest for their bytes are
+ * small values and unknown fields, also where no event comes of them.
  */
 export function decodeFrame(frame: Uint8Array): DecodedFrame {
   // The smallest frame, so the one that most fit in: not worth the decoder's error.

@@ -1,13 +1,10 @@
 import { maskUrls } from '../lib/mask-urls.ts';
 import { exportRemedy } from '../telemetry/export-failure.ts';
-import { exporterNames, isEndpointSet, tracesEndpoint, valueOf } from '../telemetry/otel-environment.ts';
+import { endpointVariable, exporterNames, tracesEndpoint, valueOf } from '../telemetry/otel-environment.ts';
 import type { Environment } from '../telemetry/otel-environment.ts';
 import { type CheckResult, sentence } from './check-result.ts';
 import { reach } from './reach.ts';
 import type { ReachOptions } from './reach.ts';
-
-/** Statuses that mean the request, and not that it is empty. */
-const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404, 405]);
 
 /** Whether spans arrive: an export without a single span goes the way that every other will go. */
 export async function checkExporter(env: Environment, options: ReachOptions): Promise<CheckResult> {
@@ -20,17 +17,20 @@ export async function checkExporter(env: Environment, options: ReachOptions): Pr
     };
   }
   const url = tracesEndpoint(env);
+  const variable = endpointVariable(env);
   const shown = maskUrls(url);
-  if (!URL.canParse(url)) {
-    return { item, status: 'failed', detail: `${shown} is not a URL.`, remedy: 'Correct OTEL_EXPORTER_OTLP_ENDPOINT.' };
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    const detail = `${shown} is no URL that begins with http:// or https://.`;
+    return { item, status: 'failed', detail, remedy: `Correct ${variable}.` };
   }
-  const headers = { 'content-type': 'application/json', ...exporterHeaders(env) };
-  const reached = await reach(url, { method: 'POST', headers, body: '{"resourceSpans":[]}' }, options);
+  const { address, credentials } = withoutCredentials(url);
+  const headers = { 'content-type': 'application/json', ...credentials, ...exporterHeaders(env) };
+  const reached = await reach(address, { method: 'POST', headers, body: '{"resourceSpans":[]}' }, options);
   if (reached.kind === 'connected') return { item, status: 'ok', detail: `${shown} accepts connections.` };
   if (reached.kind === 'unreachable') {
     const detail = `${shown} ${reached.why}.`;
-    const remedy = `${sentence(exportRemedy(undefined))} Until then spans are lost, and metrics are not.`;
-    if (isEndpointSet(env)) return { item, status: 'failed', detail, remedy };
+    const remedy = `${sentence(exportRemedy('ECONNREFUSED', variable))} Until then spans are lost, and metrics are not.`;
+    if (valueOf(env, variable) !== undefined) return { item, status: 'failed', detail, remedy };
     // Nobody asked for spans; that they are lost is worth a word all the same.
     return {
       item,
@@ -40,10 +40,21 @@ export async function checkExporter(env: Environment, options: ReachOptions): Pr
     };
   }
   const detail = `${shown} answers (status ${reached.status} to an empty export).`;
-  const remedy = sentence(exportRemedy(reached.status));
-  if (REFUSALS.has(reached.status)) return { item, status: 'failed', detail, remedy };
-  if (reached.status >= 500) return { item, status: 'warning', detail, remedy };
-  return { item, status: 'ok', detail };
+  if (reached.status < 300) return { item, status: 'ok', detail };
+  const isPassing = reached.status >= 500 || reached.status === 429;
+  const remedy = sentence(exportRemedy(reached.status, variable));
+  return { item, status: isPassing ? 'warning' : 'failed', detail, remedy };
+}
+
+/** The exporter sends what stands in front of the host as Basic credentials; `fetch` takes no such URL. */
+function withoutCredentials(url: string): { address: string; credentials: Record<string, string> } {
+  const { username, password } = new URL(url);
+  if (username === '' && password === '') return { address: url, credentials: {} };
+  const pair = `${decode(username)}:${decode(password)}`;
+  const bare = new URL(url);
+  bare.username = '';
+  bare.password = '';
+  return { address: bare.href, credentials: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
 }
 
 /** `name=value` pairs separated by commas, percent-encoded, as the OpenTelemetry specification writes them. */

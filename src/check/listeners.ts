@@ -23,7 +23,7 @@ export async function checkListeners(
   { listen, admin }: Pick<Config, 'listen' | 'admin'>,
   signal: AbortSignal,
 ): Promise<readonly CheckResult[]> {
-  // In the order of a start and both at once, for one may be in the way of the other.
+  // The admin listener first, as at a start, and held while the proxy's is tried: one may be in the way of the other.
   const adminAttempt = await tryToListen({ port: admin.port, host: admin.host });
   const { socket, port, host } = listen;
   const proxyAttempt = await tryToListen(socket === undefined ? { port, host } : { path: socket });
@@ -48,7 +48,7 @@ function resultOf(item: string, place: ListenPlace, attempt: Attempt, isRunning:
     return {
       item,
       status: 'ok',
-      detail: `${nameOfPlace(place)} is in use by a sidecar that runs already.`,
+      detail: `${nameOfPlace(place)} is in use; a sidecar that runs already answers at the admin listener's place.`,
       remedy: 'A second one beside it needs places of its own: PORT or LISTEN_SOCKET, and ADMIN_PORT.',
     };
   }

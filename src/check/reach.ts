@@ -6,8 +6,8 @@ import { errorCode } from '../lib/error-code.ts';
 export type Reached =
   | { readonly kind: 'answered'; readonly status: number }
   /**
-   * `why` goes on after "it" or an address: "refused the connection". `isThere`: a connection stood, and broke over this
-   * request; another may fare better.
+   * `why` goes on after "it" or an address: "refused the connection". `isThere`: somebody may be there all the same, since a
+   * connection broke over this request, or there was no answer in time; another request may fare better.
    */
   | { readonly kind: 'unreachable'; readonly why: string; readonly isThere: boolean }
   /** A connection stands, and nothing was asked over it. */
@@ -47,7 +47,7 @@ export async function reach(url: string, init: RequestInit, { timeoutMs, signal 
     return { kind: 'answered', status: response.status };
   } catch (error) {
     signal.throwIfAborted();
-    if (deadline.aborted) return unreachable(`did not answer within ${timeoutMs / 1000} s`);
+    if (deadline.aborted) return unreachable(`did not answer within ${timeoutMs / 1000} s`, true);
     const cause = error instanceof Error ? error.cause : undefined;
     // Node's `fetch` leaves some ports out (the Fetch standard's port blocking); the proxy does not.
     if (cause instanceof Error && cause.message === 'bad port') {
@@ -65,7 +65,7 @@ async function connectTo(socket: Socket, deadline: AbortSignal, signal: AbortSig
     return { kind: 'connected' };
   } catch (error) {
     signal.throwIfAborted();
-    return unreachable(deadline.aborted ? 'did not answer in time' : explain(codeOf(error)));
+    return unreachable(deadline.aborted ? 'did not answer in time' : explain(codeOf(error)), deadline.aborted);
   } finally {
     socket.destroy();
   }

@@ -1,3 +1,4 @@
+import { hostAndPort } from '../lib/host-and-port.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import type { ReachOptions } from './reach.ts';
 
@@ -5,7 +6,7 @@ import type { ReachOptions } from './reach.ts';
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /**
- * Whether the admin listener of a sidecar answers there.
+ * Whether the admin listener of a sidecar answers there. On a port that Node's `fetch` leaves out, such as 6000, none is found.
  *
  * @throws only when `signal` aborts.
  */
@@ -14,7 +15,7 @@ export async function isSidecar(
   { timeoutMs, signal }: ReachOptions,
 ): Promise<boolean> {
   const reached = LOOPBACK[host] ?? host;
-  const url = `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}/livez`;
+  const url = `http://${hostAndPort(reached, port)}/livez`;
   try {
     const response = await fetch(url, {
       redirect: 'manual',

@@ -13,11 +13,7 @@ import type { AssistantMessage, Message } from './message.ts';
  * @returns for each claimed message the index of its held message, `-1` for a new one, less for one to be left out.
  */
 export function* aligningHistory(held: readonly Message[], claimed: readonly Message[]): Steps<number[]> {
-  const index = new HeldIndex(held);
-  for (let at = 0; at < held.length; at += 1) {
-    if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
-    index.add(at);
-  }
+  const index = yield* HeldIndex.of(held);
   const aligned: number[] = [];
   // One message alone has no neighbours: a user who says "yes" again has not asked for the first "yes" once more.
   let previous = claimed.length > 1 ? -1 : Number.NaN;
@@ -47,13 +43,21 @@ class HeldIndex {
   readonly #byCallIds = new Map<string, number>();
   readonly #used: boolean[] = [];
 
-  constructor(held: readonly Message[]) {
+  private constructor(held: readonly Message[]) {
     this.#held = held;
   }
 
-  /** Makes a held message known. To be called for each, in order. */
-  add(at: number): void {
-    const message = this.#held[at]!;
+  /** An index of these messages, made in steps. */
+  static *of(held: readonly Message[]): Steps<HeldIndex> {
+    const index = new HeldIndex(held);
+    for (const [at, message] of held.entries()) {
+      if (at % ITEMS_PER_STEP === ITEMS_PER_STEP - 1) yield;
+      index.#add(at, message);
+    }
+    return index;
+  }
+
+  #add(at: number, message: Message): void {
     this.#used.push(false);
     this.#byId.set(message.id, at);
     // The last result of a call is the one a later copy stands for: earlier ones were placeholders.

@@ -46,7 +46,7 @@ export interface Conversation {
   readonly openInterrupts: readonly Interrupt[];
   /**
    * What some run said is known in part only, since the tap gave up or could not decode it; or a run of the agent went by
-   * unseen, and it may have been one of this thread. It is never judged, and no words of it are held from its next run on.
+   * unseen, and it may have been one of this thread. It is never judged, and from that run on no words of it are held.
    */
   readonly mayHaveGap: boolean;
 }

@@ -27,6 +27,7 @@ export function* mergingHistory(held: readonly Message[], exchange: Exchange): S
     return { kind: 'appended', messages: claimed, cut: [], newUserTurn: claimed.some(({ role }) => role === 'user') };
   }
   const matches = yield* aligningHistory(held, claimed);
+  // Here and below: each of these passes over the whole history is worth a step.
   yield;
   const edited = editedAt(held, claimed, matches);
   yield;

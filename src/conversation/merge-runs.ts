@@ -14,9 +14,13 @@ import {
 } from './conversation.ts';
 import { type HistoryKind, mergingHistory } from './merge-history.ts';
 import type { Message } from './message.ts';
+import { withoutArguments, withoutWords } from './without-words.ts';
 
-/** What an exchange was to its conversation. `replayed`: nothing new; the conversation is unchanged. */
-export type MergeKind = HistoryKind | 'replayed';
+/**
+ * What an exchange was to its conversation. `replayed`: nothing new; the conversation is unchanged. `unmerged`: nothing of its
+ * words is kept, since the conversation may have a gap and is never judged.
+ */
+export type MergeKind = HistoryKind | 'replayed' | 'unmerged';
 
 export interface Merge {
   readonly kind: MergeKind;
@@ -31,6 +35,9 @@ export interface Merge {
 export function* mergingExchange(held: Conversation | undefined, exchange: Exchange): Steps<Merge> {
   const conversation = held ?? emptyConversation(threadKeyOf(exchange));
   if (isReplay(conversation, exchange)) return { kind: 'replayed', conversation };
+  if (conversation.mayHaveGap || isPartlyRead(exchange.findings)) {
+    return { kind: 'unmerged', conversation: outlined(conversation, exchange) };
+  }
 
   const history = yield* mergingHistory(conversation.messages, exchange);
   // The collector has merged a first exchange already.
@@ -48,8 +55,25 @@ export function* mergingExchange(held: Conversation | undefined, exchange: Excha
           : conversation.superseded,
       runs: [...conversation.runs, runOf(exchange)].slice(-RUN_LIMIT),
       openInterrupts: openInterrupts(conversation, exchange, history.newUserTurn),
-      mayHaveGap: conversation.mayHaveGap || isPartlyRead(exchange.findings),
+      mayHaveGap: false,
     },
+  };
+}
+
+/**
+ * A conversation that can no longer be judged, with one run more. What is kept of it says when it is to close, and which runs
+ * it has had; nothing of what was said.
+ */
+function outlined(conversation: Conversation, exchange: Exchange): Conversation {
+  const held = new Set(conversation.messages.map(({ id }) => id));
+  const newUserTurn = exchange.input.some(({ role, id }) => role === 'user' && !held.has(id));
+  return {
+    key: conversation.key,
+    messages: withoutWords(exchange.messages),
+    superseded: [],
+    runs: [...conversation.runs, runOf(exchange)].slice(-RUN_LIMIT),
+    openInterrupts: withoutArguments(openInterrupts(conversation, exchange, newUserTurn)),
+    mayHaveGap: true,
   };
 }
 
@@ -91,6 +115,8 @@ function isReplay(conversation: Conversation, exchange: Exchange): boolean {
   if (exchange.kind === 'replay') return true;
   const known = exchange.runId !== '' && conversation.runs.some((run) => run.runId === exchange.runId);
   if (!known) return false;
+  // Of its earlier runs no messages are held.
+  if (conversation.mayHaveGap) return true;
   const ids = new Set(conversation.messages.map((message) => message.id));
   return exchange.messages.every((message) => ids.has(message.id));
 }

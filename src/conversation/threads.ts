@@ -4,7 +4,6 @@ import { isWaiting } from './completion.ts';
 import { type Conversation, type ThreadKey, threadKeyOf, threadKeyText } from './conversation.ts';
 import { type MergeKind, mergingExchange } from './merge-runs.ts';
 import type { Message, ToolCall } from './message.ts';
-import { withoutWords } from './without-words.ts';
 
 export interface ThreadsOptions {
   /** A conversation closes when nothing was seen of it for this long. */
@@ -46,7 +45,7 @@ interface Thread {
 }
 
 /** An exchange merged into what is held of its thread, ready to be held in its place. */
-export interface MergedThread {
+interface MergedThread {
   readonly name: string;
   readonly kind: MergeKind;
   readonly conversation: Conversation;
@@ -78,15 +77,13 @@ export class Threads {
   }
 
   /**
-   * Merges an exchange into what is held of its thread, in steps. Of a thread that may have a gap and so is never judged, what
-   * was said is not held. To be followed by {@link Threads.append}; until then no
+   * Merges an exchange into what is held of its thread, in steps. To be followed by {@link Threads.append}; until then no
    * other exchange may be merged, no thread may close and no run be missed. Runs may begin, be seen and end.
    */
   *merging(exchange: Exchange): Steps<MergedThread> {
     const name = threadKeyText(threadKeyOf(exchange));
     const { kind, conversation } = yield* mergingExchange(this.#find(name)?.conversation, exchange);
-    const kept = conversation.mayHaveGap ? withoutWords(conversation, exchange.messages) : conversation;
-    return { name, kind, conversation: kept, characters: yield* countingCharacters(kept) };
+    return { name, kind, conversation, characters: yield* countingCharacters(conversation) };
   }
 
   /** Holds a thread as it is with its exchange. Returns the closings that made room for it. */

@@ -1,26 +1,28 @@
-import type { Conversation } from './conversation.ts';
+import type { Interrupt } from '../agui/exchange.ts';
 import type { Message } from './message.ts';
 
-/**
- * What is worth keeping of a conversation that can no longer be judged: who spoke last, what calls are open and which run was
- * which, so that it closes when it should and a replay is known; and nothing of what was said.
- *
- * @param latest the messages of its last exchange.
- */
-export function withoutWords(conversation: Conversation, latest: readonly Message[]): Conversation {
-  return { ...conversation, messages: latest.map(withoutItsWords), superseded: [] };
+/** Messages by their ids, roles and calls: who spoke, and what is still open. Nothing of what was said. */
+export function withoutWords(messages: readonly Message[]): readonly Message[] {
+  return messages.map((message): Message => {
+    const { id, role } = message;
+    switch (role) {
+      case 'assistant':
+        return { id, role, text: '', toolCalls: message.toolCalls.map((call) => ({ ...call, args: {} })) };
+      case 'tool':
+        return { id, role, text: '', toolCallId: message.toolCallId };
+      case 'system':
+      case 'developer':
+      case 'user':
+        return { id, role, text: '' };
+    }
+  });
 }
 
-function withoutItsWords(message: Message): Message {
-  const { id, role } = message;
-  switch (role) {
-    case 'assistant':
-      return { id, role, text: '', toolCalls: message.toolCalls.map((call) => ({ ...call, args: {} })) };
-    case 'tool':
-      return { id, role, text: '', toolCallId: message.toolCallId };
-    case 'system':
-    case 'developer':
-    case 'user':
-      return { id, role, text: '' };
-  }
+/** Interrupts without the arguments that wait for approval. */
+export function withoutArguments(interrupts: readonly Interrupt[]): readonly Interrupt[] {
+  return interrupts.map(({ id, toolCallId, toolName }) => ({
+    id,
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(toolName !== undefined && { toolName }),
+  }));
 }

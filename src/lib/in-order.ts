@@ -1,5 +1,5 @@
 /** Does one thing after the other, in the order in which they were given; at once what has nothing in front of it. */
-export type InOrder = <Result>(work: () => Result | Promise<Result>) => Result | Promise<Result>;
+type InOrder = <Result>(work: () => Result | Promise<Result>) => Result | Promise<Result>;
 
 /** Work that fails does so for whoever gave it; what comes after it is done all the same. */
 export function createInOrder(): InOrder {

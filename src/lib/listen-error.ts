@@ -1,4 +1,5 @@
 import { errorCode } from './error-code.ts';
+import { hostAndPort } from './host-and-port.ts';
 
 /** Where a listener was to listen, and how the settings are called that say so. */
 export type ListenPlace =
@@ -25,7 +26,7 @@ export class ListenError extends Error {
 /** The address, or the path of the socket. */
 export function nameOfPlace(place: ListenPlace): string {
   if ('socket' in place) return place.socket;
-  return `${place.host.includes(':') ? `[${place.host}]` : place.host}:${place.port}`;
+  return hostAndPort(place.host, place.port);
 }
 
 function remedyFor(code: string | undefined, place: ListenPlace): string {

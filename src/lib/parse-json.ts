@@ -10,7 +10,8 @@ export const JSON_PIECE_CHARACTERS = 16 * 1024;
  */
 export const KEPT_LEVELS = 1000;
 
-export interface ParseOptions {
+interface ParseOptions {
+  /** Characters of a step, more or less. */
   readonly pieceCharacters?: number;
   /** Levels of a text of several pieces that are kept. */
   readonly keptLevels?: number;

@@ -3,7 +3,7 @@ import { STATUS_CODES, type ServerResponse } from 'node:http';
 /** Why the sidecar answered in the agent's place. A closed list; see the table of statuses below. */
 export type ProxyErrorCode = keyof typeof STATUS;
 
-/** What a request came to for which the agent is to blame. */
+/** The codes for which the agent is to blame. */
 export type AgentErrorCode = Extract<ProxyErrorCode, `upstream_${string}`>;
 
 /** An agent was asked and gave no answer, or none that is whole. */

@@ -47,8 +47,12 @@ export class Slab {
   #appendAcross(chunk: Uint8Array, room: number): boolean {
     const rest = chunk.length - room;
     const asMuchAgain = Math.min(Math.max(this.#capacity, FIRST_BYTES), BLOCK_BYTES);
-    const size = Math.min(Math.max(usable(rest), asMuchAgain), this.#maxBytes - this.#capacity);
-    if (size < rest || !this.#memory.reserve(size)) return false;
+    const left = this.#maxBytes - this.#capacity;
+    if (rest > left) return false;
+    const wanted = Math.min(Math.max(usable(rest), asMuchAgain), left);
+    // What is left of the memory of all may do for just this chunk.
+    const size = [wanted, rest].find((bytes) => this.#memory.reserve(bytes));
+    if (size === undefined) return false;
     const block = allocate(size);
     if (this.#filling.length > 0) {
       this.#filling.set(chunk.subarray(0, room), this.#filled);

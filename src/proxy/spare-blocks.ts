@@ -4,7 +4,7 @@ export const BLOCK_BYTES = 64 * 1024;
 /** Blocks that are kept while nobody needs them: 4 MiB. */
 const MOST_SPARE = 64;
 
-/** One for all that the process reads and copies, as the memory behind them is. */
+/** Shared by reads and copies: what one gives back the other can take. */
 const spare: Buffer[] = [];
 
 /**

@@ -1,3 +1,4 @@
+import { hostAndPort } from '../lib/host-and-port.ts';
 import type { AgentErrorCode, AgentFailure } from '../proxy/errors.ts';
 import type { LimitedLog } from './limited-log.ts';
 
@@ -16,16 +17,12 @@ const MESSAGES: Readonly<Record<AgentErrorCode, string>> = {
 const HEAD_TOO_LARGE =
   'an agent answers with a head that is too large, and clients get 502: send less in it, or raise proxy.max_header_size (MAX_HEADER_SIZE)';
 
-/** Logs what clients and metrics learn of agents that fail: each kind of failure of each agent now and then. */
+/** Logs what clients and metrics learn of agents that fail: each kind of failure of each agent once a minute at most. */
 export function agentFailureLog(limited: LimitedLog): (failure: AgentFailure) => void {
   return ({ agent, host, port, code, cause }) => {
     const isHeadTooLarge = cause === 'HPE_HEADER_OVERFLOW';
     const message = isHeadTooLarge ? HEAD_TOO_LARGE : MESSAGES[code];
-    limited('warn', `${code} ${agent}`, message, { agent, upstream: addressOf(host, port), code, cause });
+    const upstream = port === 0 ? host : hostAndPort(host, port);
+    limited('warn', `${code} ${agent}`, message, { agent, upstream, code, cause });
   };
-}
-
-function addressOf(host: string, port: number): string {
-  if (port === 0) return host;
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,32 +1,50 @@
 import { errorCode } from '../lib/error-code.ts';
 import { maskUrls } from '../lib/mask-urls.ts';
 import type { LimitedLog } from './limited-log.ts';
+import type { EndpointVariable } from './otel-environment.ts';
 
-/** Logs batches that the collector did not take. @param endpoint where they were sent, with whatever secrets it holds. */
-export function exportFailureLog(limited: LimitedLog, endpoint: string): (error: unknown, spans: number) => void {
+/** Where spans are sent. */
+interface Destination {
+  /** With whatever secrets it holds. */
+  readonly endpoint: string;
+  /** The variable that says so. */
+  readonly variable: EndpointVariable;
+}
+
+/** Logs batches that the collector did not take. */
+export function exportFailureLog(
+  limited: LimitedLog,
+  { endpoint, variable }: Destination,
+): (error: unknown, spans: number) => void {
   const shown = maskUrls(endpoint);
   return (error, spans) => {
-    const status = statusOf(error);
-    const message = `spans could not be sent (${reasonOf(error)}): ${exportRemedy(status)}; until then spans are lost, and metrics are not`;
+    const remedy = exportRemedy(statusOf(error) ?? errorCode(error), variable);
+    const message = `spans could not be sent (${reasonOf(error)}): ${remedy}; until then spans are lost, and metrics are not`;
     limited('error', 'spans', message, { endpoint: shown, spans });
   };
 }
 
-/** What to do about a collector that takes no spans. @param status of its answer; undefined when there was none. */
-export function exportRemedy(status: number | undefined): string {
-  switch (status) {
-    case undefined:
-      return 'start a collector, correct OTEL_EXPORTER_OTLP_ENDPOINT, or turn spans off with OTEL_TRACES_EXPORTER=none';
+/** What to do about a collector that takes no spans. `failure`: the status of its answer, or the system's code for there being none. */
+export function exportRemedy(failure: number | string | undefined, variable: EndpointVariable): string {
+  switch (failure) {
+    case 'ECONNREFUSED':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `start a collector, correct ${variable}, or turn spans off with OTEL_TRACES_EXPORTER=none`;
     case 401:
     case 403:
       return 'correct OTEL_EXPORTER_OTLP_HEADERS, which carries the credentials';
     case 404:
     case 405:
-      return 'correct OTEL_EXPORTER_OTLP_ENDPOINT, which stands without /v1/traces';
+      return variable === 'OTEL_EXPORTER_OTLP_ENDPOINT'
+        ? `correct ${variable}, which stands without /v1/traces`
+        : `correct ${variable}, which is taken as it stands, /v1/traces included`;
     case 413:
       return 'send less at once with OTEL_BSP_MAX_EXPORT_BATCH_SIZE, or let the collector take more';
     default:
-      return "see the collector's own log, or correct OTEL_EXPORTER_OTLP_ENDPOINT";
+      return `see the collector's own log, and that ${variable} is its address`;
   }
 }
 

@@ -2,7 +2,10 @@ import type { Logger } from './log.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Writes a line, or counts it. Lines of one `kind` tell of the same; a caller has few kinds, and they are kept. */
+/**
+ * Writes a line, or counts it. Lines of one `kind` tell of the same; a caller has few kinds, and they are kept. `members` are
+ * what the line carries beside its message.
+ */
 export type LimitedLog = (
   level: 'warn' | 'error',
   kind: string,

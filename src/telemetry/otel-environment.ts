@@ -38,10 +38,12 @@ export function tracesEndpoint(env: Environment): string {
   return valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? `${base.replace(/\/$/, '')}/${TRACES_PATH}`;
 }
 
-/** Whether somebody said where spans are to be sent. */
-export function isEndpointSet(env: Environment): boolean {
-  const names = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
-  return names.some((name) => valueOf(env, name) !== undefined);
+/** The variable that says where spans are sent, or would if it were set. */
+export type EndpointVariable = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' | 'OTEL_EXPORTER_OTLP_ENDPOINT';
+
+export function endpointVariable(env: Environment): EndpointVariable {
+  const own = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  return valueOf(env, own) === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : own;
 }
 
 function isExporterName(name: string): name is ExporterName {

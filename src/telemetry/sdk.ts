@@ -26,6 +26,7 @@ import type { Logger } from './log.ts';
 import {
   batchLimits,
   diagLevel,
+  endpointVariable,
   exporterNames,
   limitsAttributeLength,
   type SamplerChoice,
@@ -84,7 +85,10 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
   const logOptions = { logLevel: diagLevel(env), suppressOverrideMessage: true };
   diag.setLogger(logger, logOptions);
 
-  const logExportFailure = exportFailureLog(limited, tracesEndpoint(env));
+  const logExportFailure = exportFailureLog(limited, {
+    endpoint: tracesEndpoint(env),
+    variable: endpointVariable(env),
+  });
   let spansFailed = 0;
   const limits = batchLimits(env, onProblem);
   const counted = countedExport({

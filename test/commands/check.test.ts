@@ -168,8 +168,8 @@ describe('check of the listeners', () => {
     const env = { PORT: portOf(await status(200)), ADMIN_HOST: host, ADMIN_PORT: await admin() };
     const run = await listeners(env);
     expect(run).toMatchObject({ status: 0, proxy: { status: 'ok' }, admin: { status: 'ok' } });
-    expect(run.proxy?.detail).toContain(`:${env.PORT} is in use by a sidecar that runs already.`);
-    expect(run.admin?.detail).toContain(`:${env.ADMIN_PORT} is in use by a sidecar that runs already.`);
+    expect(run.proxy?.detail).toContain(`:${env.PORT} is in use; a sidecar that runs already`);
+    expect(run.admin?.detail).toContain(`:${env.ADMIN_PORT} is in use; a sidecar that runs already`);
     expect(run.admin?.remedy).toContain('ADMIN_PORT');
   });
 
@@ -467,15 +467,30 @@ describe('check of the exporter', () => {
     });
   });
 
-  it('warns of a collector that fails', async () => {
-    const run = await withExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: await status(503) });
+  it.each([503, 429])('warns of a collector that fails for now, with %i', async (code) => {
+    const run = await withExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: await status(code) });
     expect(run.status).toBe(0);
-    expect(run.exporter).toMatchObject({ status: 'warning', detail: expect.stringContaining('status 503') });
+    expect(run.exporter).toMatchObject({ status: 'warning', detail: expect.stringContaining(`status ${code}`) });
+  });
+
+  it('sends the credentials of the address as the exporter does, and does not show them', async () => {
+    const seen: unknown[] = [];
+    const url = await serve((request, response) => {
+      seen.push(request.headers.authorization);
+      response.end();
+    });
+    const { exporter } = await withExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: url.replace('//', '//me:s%40me@') });
+    expect(exporter).toMatchObject({ status: 'ok' });
+    expect(JSON.stringify(exporter)).not.toContain('s%40me');
+    expect(seen).toEqual([`Basic ${Buffer.from('me:s@me').toString('base64')}`]);
   });
 
   it.each([
     [401, 'OTEL_EXPORTER_OTLP_HEADERS'],
     [404, 'without /v1/traces'],
+    [400, 'own log'],
+    [415, 'own log'],
+    [301, 'own log'],
   ])('fails with status %i and says where to look', async (code, remedy) => {
     const { exporter } = await withExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: await status(code) });
     expect(exporter).toMatchObject({ status: 'failed', remedy: expect.stringContaining(remedy) });
@@ -486,8 +501,8 @@ describe('check of the exporter', () => {
     expect(exporter).toMatchObject({ status: 'skipped' });
   });
 
-  it('fails for an endpoint that is no URL', async () => {
-    const { exporter } = await withExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' });
-    expect(exporter).toMatchObject({ status: 'failed', detail: expect.stringContaining('is not a URL') });
+  it.each(['collector', 'localhost:4318', 'ftp://collector'])('fails for an endpoint like %s', async (endpoint) => {
+    const { exporter } = await withExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+    expect(exporter).toMatchObject({ status: 'failed', detail: expect.stringContaining('http:// or https://') });
   });
 });

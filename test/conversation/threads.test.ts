@@ -72,6 +72,26 @@ describe('closing', () => {
       ]);
     });
 
+    it('takes no history that is sent again for a new turn: an interrupt waits on', () => {
+      const held = threads();
+      const interrupts = [{ id: 'i1', toolCallId: 'c1', args: { for: WORDS } }];
+      append(held, seenInPart('r1', { overrides: { threadId: 't', runId: 'r1', findings: cutOff, interrupts } }), 0);
+      append(held, seenInPart('r2', { output: [assistant('r2-a', WORDS)] }), 1);
+      expect(held.closeDue(60 * MINUTE)).toEqual([]);
+
+      append(held, seenInPart('r3', { input: [user('u2', WORDS)], output: [assistant('r3-a', WORDS)] }), 60 * MINUTE);
+      const [closing] = held.closeDue(120 * MINUTE);
+      expect(closing).toMatchObject({ cause: 'idle' });
+      expect(JSON.stringify(closing)).not.toContain(WORDS);
+    });
+
+    it('knows an earlier run that is sent again', () => {
+      const held = threads();
+      append(held, seenInPart('r1'), 0);
+      append(held, seenInPart('r2', { input: [user('u2', WORDS)], output: [assistant('r2-a', WORDS)] }), 1);
+      expect(append(held, seenInPart('r1'), 2).kind).toBe('replayed');
+    });
+
     it('still waits for a person as long, and knows a replay', () => {
       const held = threads();
       append(held, seenInPart('r1'), 0);

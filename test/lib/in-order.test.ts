@@ -28,6 +28,21 @@ it('lets everything wait for what is under way, in order', async () => {
   expect(inOrder(() => 'at once again')).toBe('at once again');
 });
 
+it('goes on behind what throws, at once or in its turn', async () => {
+  const inOrder = createInOrder();
+  const broken = () => {
+    throw new Error('broken');
+  };
+  expect(() => inOrder(broken)).toThrow('broken');
+  const first = Promise.withResolvers<void>();
+  void inOrder(() => first.promise);
+  const waiting = inOrder(broken);
+  const next = inOrder(() => 'done');
+  first.resolve();
+  await expect(waiting).rejects.toThrow('broken');
+  expect(await next).toBe('done');
+});
+
 it('goes on behind what fails, which fails for its giver alone', async () => {
   const inOrder = createInOrder();
   const failing = inOrder(() => Promise.reject(new Error('broken')));

@@ -1,5 +1,5 @@
 import { propagation, trace } from '@opentelemetry/api';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Exchange, ObservedToolCall } from '../../src/agui/exchange.ts';
 import type { RequestEnd } from '../../src/proxy/observer.ts';
 import { createRunSpans } from '../../src/telemetry/run-span.ts';
@@ -390,6 +390,16 @@ describe('trace context', () => {
 });
 
 describe('before the SDK is ready', () => {
+  it('not even void spans are made', () => {
+    const tracer = trace.getTracer('none');
+    const startSpan = vi.spyOn(tracer, 'startSpan');
+    const options = { tracer, propagation, providerName: 'ag-ui', trustIncomingTrace: true, toolSpans: true };
+    createRunSpans({ ...options, isTracing: () => false }).start(sampleRequest());
+    expect(startSpan).not.toHaveBeenCalled();
+    createRunSpans({ ...options, isTracing: () => true }).start(sampleRequest());
+    expect(startSpan).toHaveBeenCalled();
+  });
+
   it('spans are void and headers pass; requests that come after it are traced by the same factory', async () => {
     let isTracing = false;
     const runSpans = createRunSpans({
