@@ -69,7 +69,7 @@ function outlined(conversation: Conversation, exchange: Exchange): Conversation 
   const newUserTurn = exchange.input.some(({ role, id }) => role === 'user' && !held.has(id));
   return {
     key: conversation.key,
-    messages: withoutWords(exchange.messages),
+    messages: withoutWords(exchange.messages.length > 0 ? exchange.messages : conversation.messages),
     superseded: [],
     runs: [...conversation.runs, runOf(exchange)].slice(-RUN_LIMIT),
     openInterrupts: withoutArguments(openInterrupts(conversation, exchange, newUserTurn)),

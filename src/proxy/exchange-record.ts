@@ -60,6 +60,8 @@ export function openRecord(
   let responseBytes = 0;
   let errorCode: ProxyErrorCode | undefined;
   let isDecided = false;
+  /** Nothing is added to the copy, which is lent to the observer: an upload may go on behind an early answer. */
+  let isClosed = false;
 
   function guard(work: () => void): void {
     try {
@@ -174,17 +176,17 @@ export function openRecord(
       }),
     head(response) {
       incoming = response;
-      if (!isWanted(request, response)) copy.release();
+      if (!isClosed && !isWanted(request, response)) copy.release();
       guard(() => {
         headAt = now();
       });
     },
     requestChunk(chunk) {
       requestBytes += chunk.length;
-      copy.request(chunk);
+      if (!isClosed) copy.request(chunk);
     },
     requestReceived() {
-      if (!copy.isOpen) return;
+      if (isClosed || !copy.isOpen) return;
       setImmediate(() => {
         const body = isJsonPost(request) ? copy.requestBeginning() : undefined;
         if (body) guard(() => observation?.requested?.(body));
@@ -193,7 +195,7 @@ export function openRecord(
     },
     responseChunk(chunk) {
       responseBytes += chunk.length;
-      if (firstByteAt !== undefined && !copy.isOpen) return;
+      if (isClosed || (firstByteAt !== undefined && !copy.isOpen)) return;
       try {
         const at = now();
         firstByteAt ??= at;
@@ -210,6 +212,7 @@ export function openRecord(
       errorCode ??= code;
     },
     closed(status, whole) {
+      isClosed = true;
       const transport = transportEnd(whole, errorCode);
       setImmediate(() => {
         void deliver(transport, status)

@@ -5,9 +5,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
 import { copyOfRead, giveBack } from '../../src/proxy/read-blocks.ts';
-import { BLOCK_BYTES } from '../../src/proxy/spare-blocks.ts';
+import { BLOCK_BYTES, takeBlock } from '../../src/proxy/spare-blocks.ts';
 import { copiedBody } from '../support/copied-body.ts';
-import { httpAgent, observation, startProxy } from './support.ts';
+import { httpAgent, observation, rawAgent, rawClient, startProxy, TAP } from './support.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -165,5 +165,63 @@ describe('the copy of a long stream', () => {
       expect(copied.equals(whole.subarray(0, copied.length))).toBe(true);
     }
     done.resolve();
+  });
+});
+
+describe('the copy of a request that an early answer came before', () => {
+  const START = `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"${'a'.repeat(50 * KIB)}`;
+  const REST = `${'a'.repeat(140 * KIB)}"}]}`;
+  const HEAD = [
+    'POST / HTTP/1.1',
+    'Host: c',
+    'Content-Type: application/json',
+    `Content-Length: ${START.length + REST.length}`,
+  ];
+
+  it.each([
+    ['a refusal', 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno', MIB],
+    ['a stream', 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9\r\n\r\ndata: 1\n\n', MIB],
+    [
+      'a refusal, and the rest is over the bound',
+      'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno',
+      100 * KIB,
+    ],
+  ])('%s: what comes behind it changes nothing of what is lent', async (_name, answer, maxExchangeBytes) => {
+    let received = 0;
+    const wholeUpload = Promise.withResolvers<void>();
+    const agent = await rawAgent((socket) => {
+      socket.on('data', (bytes) => {
+        const before = received;
+        received += bytes.length;
+        if (before < START.length && received >= START.length) socket.write(answer);
+        if (received > START.length + REST.length) wholeUpload.resolve();
+      });
+    });
+    const lent = Promise.withResolvers<Capture>();
+    const calls: string[] = [];
+    const sidecar = await startProxy(agent.url, {
+      tap: { ...TAP, maxExchangeBytes },
+      observe: () =>
+        observation(
+          (_end, capture) => {
+            calls.push('finished');
+            lent.resolve(capture!);
+            return new Promise<void>(() => {});
+          },
+          { requested: () => void calls.push('requested') },
+        ),
+    });
+    const client = rawClient(sidecar.port, `${HEAD.join('\r\n')}\r\n\r\n${START}`);
+    const { request } = await lent.promise;
+    const body = Buffer.from(request.body!);
+    client.socket.write(REST);
+    await wholeUpload.promise;
+    for (let passed = 0; passed < 10; passed += 1) await turn();
+    // What any other exchange does.
+    for (let taken = 0; taken < 80; taken += 1) takeBlock().fill('b');
+
+    expect(body.toString('latin1')).toBe(START.slice(0, body.length));
+    expect(body.equals(Buffer.from(request.body!))).toBe(true);
+    expect(calls).toEqual(['finished']);
   });
 });
