@@ -10,6 +10,7 @@ import { type ConfiguredMetric, scoreJob } from './scoring/scorer.ts';
 import { createMemoryStore } from './store/memory.ts';
 import type { Store } from './store/store.ts';
 import type { EvaluationMetrics } from './telemetry/evaluation-metrics.ts';
+import { type LimitedLog, limitedLog } from './telemetry/limited-log.ts';
 import type { Logger } from './telemetry/log.ts';
 import { recordScorecard } from './telemetry/score-span.ts';
 
@@ -58,6 +59,7 @@ export function configuredMetrics(
 /** Everything behind a closed conversation: the decision, the queue, the judge, and the scores' way out. */
 export function createEvaluation(config: Config, options: EvaluationOptions): Evaluation {
   const { metrics, judge, prometheus, tracer, clock, log } = options;
+  const limited = limitedLog(log, () => clock.now());
   const metricsOf = (agent: string) => metrics.get(agent) ?? [];
   let expired = 0;
   const store = createMemoryStore({
@@ -120,7 +122,7 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
       async (job, signal) => {
         const scorecard = await scoreJob(job, signal, scorer);
         prometheus.recordScorecard(scorecard, spansOf(scorecard));
-        logScorecard(scorecard, log);
+        logScorecard(scorecard, log, limited);
       },
       { concurrency, admission: () => judge.admission?.() ?? UNLIMITED },
     );
@@ -143,7 +145,7 @@ export function createEvaluation(config: Config, options: EvaluationOptions): Ev
 const UNLIMITED = { limit: Infinity };
 
 /** Numbers and the trace to look at: what was said, and the judge's words about it, stay out of the log. */
-function logScorecard({ job, decision, results }: Scorecard, log: Logger): void {
+function logScorecard({ job, decision, results }: Scorecard, log: Logger, limited: LimitedLog): void {
   const scores = Object.fromEntries(
     results.flatMap(({ metric, verdict }) => (verdict.kind === 'scored' ? [[metric, verdict.value]] : [])),
   );
@@ -157,7 +159,8 @@ function logScorecard({ job, decision, results }: Scorecard, log: Logger): void 
   for (const { metric, verdict } of results) {
     if (verdict.kind !== 'failed') continue;
     const { errorType, cause } = verdict;
-    log.warn({ agent: job.agent, metric, errorType, cause }, 'the judge gave no usable answer');
+    const members = { agent: job.agent, metric, errorType, cause };
+    limited('warn', `judge ${job.agent} ${metric} ${errorType}`, 'the judge gave no usable answer', members);
   }
 }
 

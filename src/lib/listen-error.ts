@@ -52,7 +52,7 @@ function remedyFor(code: string | undefined, place: ListenPlace): string {
 function socketRemedy(code: string | undefined, setting: string): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `there is something already: remove it if nobody listens on it, or set ${setting}`;
+      return `there is something already: if it is a socket that nobody listens on, remove it, or set ${setting}`;
     // Node says the same of a folder that does not exist.
     case 'EACCES':
       return `its folder must exist and be open for writing: see to that, or set ${setting}`;

@@ -238,7 +238,7 @@ describe('check of the listeners', () => {
       await once(server, 'close');
       const run = await listeners({ LISTEN_SOCKET: path, ADMIN_PORT: await admin() });
       expect(run).toMatchObject({ status: 1, proxy: { status: 'failed' }, admin: { status: 'failed' } });
-      expect(run.proxy?.detail).toContain('remove it if nobody listens on it');
+      expect(run.proxy?.detail).toContain('if it is a socket that nobody listens on, remove it');
     });
   });
 });

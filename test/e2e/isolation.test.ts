@@ -327,7 +327,8 @@ describe('a log that cannot be written', () => {
   });
 
   it('since its reader has stopped waits for it, and nothing else does', async () => {
-    await using sidecar = await startServe({ ...settings(), ...UNTRACED });
+    // Each complaint about the judge, and not one a minute.
+    await using sidecar = await startServe({ ...settings(), ...UNTRACED, LOG_LEVEL: 'debug' });
     sidecar.stderr?.pause();
     // Some 0.3 MB of lines: more than the system takes for a reader, and less than is held for it.
     const served = await serveToTheEnd(sidecar, 400);

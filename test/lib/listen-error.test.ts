@@ -82,7 +82,7 @@ describe.skipIf(process.platform === 'win32')(
       const path = await folder();
       const server = createServer().listen(join(path, 'used'));
       await once(server, 'listening');
-      const remedy = /: remove it if nobody listens on it, or set listen\.socket or LISTEN_SOCKET$/;
+      const remedy = /: if it is a socket that nobody listens on, remove it, or set listen\.socket or LISTEN_SOCKET$/;
       expect(await messageFor(join(path, 'used'))).toMatch(remedy);
 
       // Node removes the socket under the name it was given, and leaves this one.
