@@ -82,8 +82,11 @@ export class Threads {
    */
   *merging(exchange: Exchange): Steps<MergedThread> {
     const name = threadKeyText(threadKeyOf(exchange));
-    const { kind, conversation } = yield* mergingExchange(this.#find(name)?.conversation, exchange);
-    return { name, kind, conversation, characters: yield* countingCharacters(conversation) };
+    const held = this.#find(name);
+    const { kind, conversation } = yield* mergingExchange(held?.conversation, exchange);
+    // A replay changes nothing, and so does not have to be counted again.
+    const isSame = held?.conversation === conversation;
+    return { name, kind, conversation, characters: isSame ? held.characters : yield* countingCharacters(conversation) };
   }
 
   /** Holds a thread as it is with its exchange. Returns the closings that made room for it. */

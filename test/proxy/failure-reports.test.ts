@@ -76,41 +76,39 @@ describe('nothing is reported', () => {
     expect(failures).toEqual([]);
   });
 
-  it.each([
+  describe.each([
     ['before the head', ''],
     ['in its stream', `${CHUNKED}9\r\ndata: 1\n\n\r\n`],
-  ])('of an agent whose client leaves %s', async (_, sent) => {
-    const asked = Promise.withResolvers<void>();
-    const left = Promise.withResolvers<void>();
-    const agent = await agentThat((socket) => {
-      socket.write(sent);
-      socket.once('close', () => left.resolve());
-      asked.resolve();
-    });
-    const { sidecar, failures } = await reporting(agent.url);
-    const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
-    await (sent === '' ? asked.promise : client.until('data: 1'));
-    client.socket.destroy();
-    await left.promise;
-    expect((await sidecar.ended()).end.transport).toBe('client_aborted');
-    expect(failures).toEqual([]);
-  });
+  ])('%s', (_, sent) => {
+    /** A request under way, of whose answer the agent has sent as much. */
+    async function underWay() {
+      const asked = Promise.withResolvers<void>();
+      const left = Promise.withResolvers<void>();
+      const agent = await agentThat((socket) => {
+        socket.write(sent);
+        socket.once('close', () => left.resolve());
+        asked.resolve();
+      });
+      const reported = await reporting(agent.url);
+      const client = rawClient(reported.sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
+      await (sent === '' ? asked.promise : client.until('data: 1'));
+      return { ...reported, client, left: left.promise };
+    }
 
-  it.each([
-    ['before the head', ''],
-    ['in its stream', `${CHUNKED}9\r\ndata: 1\n\n\r\n`],
-  ])('of an agent whose request the sidecar cuts because it stops, %s', async (_, sent) => {
-    const asked = Promise.withResolvers<void>();
-    const agent = await agentThat((socket) => {
-      socket.write(sent);
-      asked.resolve();
+    it('of an agent whose client leaves', async () => {
+      const { sidecar, failures, client, left } = await underWay();
+      client.socket.destroy();
+      await left;
+      expect((await sidecar.ended()).end.transport).toBe('client_aborted');
+      expect(failures).toEqual([]);
     });
-    const { sidecar, failures } = await reporting(agent.url);
-    const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
-    await (sent === '' ? asked.promise : client.until('data: 1'));
-    await sidecar.proxy.close({ graceMs: 0 });
-    expect((await sidecar.ended()).end.errorCode).toBe('shutting_down');
-    expect(failures).toEqual([]);
+
+    it('of an agent whose request the sidecar cuts because it stops', async () => {
+      const { sidecar, failures } = await underWay();
+      await sidecar.proxy.close({ graceMs: 0 });
+      expect((await sidecar.ended()).end.errorCode).toBe('shutting_down');
+      expect(failures).toEqual([]);
+    });
   });
 });
 
