@@ -3,7 +3,7 @@ import type { Capture, ChunkArrival } from '../src/agui/capture.ts';
 /** A run's request and what the agent sent for it, one chunk an event, as each was written when it was ready. */
 export interface RecordedRun {
   readonly request: Uint8Array;
-  readonly chunks: readonly Uint8Array[];
+  readonly chunks: readonly Buffer[];
 }
 
 /** One run with these events inside. `messages` is the history that its request brings. */

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Capture } from './agui/capture.ts';
 import type { Exchange } from './agui/exchange.ts';
-import { exchangeKind, readRunHead, readThreadId, type RunHead, unreadRequest } from './agui/input.ts';
+import {
+  exchangeKind,
+  readLeadingThreadId,
+  readRunHead,
+  readThreadId,
+  type RunHead,
+  unreadRequest,
+} from './agui/input.ts';
 import { outlineRequest } from './agui/outline-request.ts';
 import { type ReadBounds, readCapture } from './agui/read-capture.ts';
 import type { ThreadKey } from './conversation/conversation.ts';
@@ -132,6 +139,8 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
         trace: spans.trace,
         ...(spans.traceHeaders && { traceHeaders: spans.traceHeaders }),
         requested(body) {
+          leftOut = share < 1 && isLeftOut(request, readBeginning(request, body));
+          if (leftOut) return;
           const head = readHead(request, body);
           leftOut = isLeftOut(request, head);
           if (leftOut) return;
@@ -166,16 +175,27 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
   };
 }
 
-/**
- * A body under a Content-Encoding, which AG-UI clients do not send, is not looked into before its exchange is read. One that
- * was over a bound is here by its beginning.
- */
-function readHead({ headers }: ProxiedRequest, body: Uint8Array): RunHead | undefined {
-  const isEncoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
-  if (isEncoded) return undefined;
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+/** Holds a thread that is named first, and what is before it. */
+const BEGINNING_BYTES = 1024;
+
+/** What the beginning of a body tells of its thread. */
+function readBeginning(request: ProxiedRequest, body: Uint8Array): Partial<RunHead> {
+  const threadId = readLeadingThreadId(textOf(request, body.subarray(0, BEGINNING_BYTES)) ?? '');
+  return threadId === undefined ? {} : { threadId };
+}
+
+/** What the whole of it tells; one that was over a bound is here by its beginning. */
+function readHead(request: ProxiedRequest, body: Uint8Array): RunHead | undefined {
+  const text = textOf(request, body);
+  if (text === undefined) return undefined;
   const whole = readRunHead(parseJson(outlineRequest(text)));
   if (whole) return whole;
   const threadId = readThreadId(text);
   return threadId === undefined ? undefined : unreadRequest(threadId);
+}
+
+/** A body under a Content-Encoding, which AG-UI clients do not send, is not looked into before its exchange is read. */
+function textOf({ headers }: ProxiedRequest, body: Uint8Array): string | undefined {
+  const isEncoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
+  return isEncoded ? undefined : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
 }

@@ -266,6 +266,18 @@ describe('a share of threads', () => {
     expect(threads.map((threadId) => wanted(0.5, threadId, { tenant: 'acme' }))).not.toEqual(chosen);
   });
 
+  it.each<[string, (threadId: string) => object]>([
+    ['last', (threadId) => ({ messages: said('hi'), state: { threadId: 'other' }, threadId })],
+    ['in snake case', (threadId) => ({ thread_id: threadId, messages: said('hi') })],
+    ['in an envelope', (threadId) => ({ method: 'agent/run', body: input(threadId, 'r') })],
+  ])('is the same for a thread that is named %s', (_, bodyOf) => {
+    for (const threadId of threads.slice(0, 40)) {
+      const observation = setUp({ share: 0.5 }).observer.observe(sampleRequest());
+      observation.requested?.(bytes(bodyOf(threadId)));
+      expect(observation.wantsCopy?.()).toBe(wanted(0.5, threadId));
+    }
+  });
+
   it.each<[string, Partial<ProxiedRequest>, number | undefined]>([
     ['a request that could not be looked into', { headers: { 'content-encoding': 'gzip' } }, undefined],
     ['a request that is known by its beginning', {}, 30],

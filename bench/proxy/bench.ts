@@ -41,22 +41,27 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
   );
   const client = await startClient(agent.announcement, cores.load);
   const place = { agentPort: agent.announcement.port, cores };
-  let targets: readonly Target[] = [];
-  let copies: readonly Copies[] = [];
+  const copies: Copies[] = [];
   try {
-    targets = await Promise.all(kinds.map((kind) => kind.start(place)));
-    const field = { targets, agentPort: place.agentPort, client, samples, delays };
-    await timed('warm-up', () => warmUp(field, effort));
-    for (const [name, scenario] of Object.entries(SCENARIOS)) {
-      if (only === undefined || only === name) await timed(name, () => scenario(field, effort));
+    const processes = only === 'memory' ? 0 : effort.processes;
+    for (let round = 0; round < processes; round += 1) {
+      const targets = await Promise.all(kinds.map((kind) => kind.start(place)));
+      try {
+        const field = { targets, agentPort: place.agentPort, client, samples, delays };
+        await timed('warm-up', () => warmUp(field, effort));
+        for (const [name, scenario] of Object.entries(SCENARIOS)) {
+          if (only === undefined || only === name) await timed(name, () => scenario(field, effort));
+        }
+        copies.push(...(await copiesOf(targets)));
+      } finally {
+        await Promise.all(targets.map((target) => target.stop()));
+      }
     }
-    copies = await copiesOf(targets);
-    await Promise.all(targets.map((target) => target.stop()));
     if (only === undefined || only === 'memory') {
       await timed('memory', () => openStreams(kinds, place, client, samples, effort));
     }
   } finally {
-    await Promise.all([...targets.map((target) => target.stop()), client.stop(), stop(agent.child)]);
+    await Promise.all([client.stop(), stop(agent.child)]);
   }
 
   const names = kinds.map(({ name }) => name);
@@ -72,11 +77,13 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
           ]),
       ...(only === undefined || only === 'promptness'
         ? [
-            `Promptness, in ms: the median and the largest of ${effort.silences}. The agent's silence ends by itself after ${SILENCE_MS} ms.`,
+            `Promptness, in ms: the median and the largest of ${effort.processes * effort.silences}. The agent's silence ends by itself after ${SILENCE_MS} ms.`,
             delayTable(delays, ['direct', ...names]),
           ]
         : []),
-      copies.map(({ target, events }) => `${target} read ${events} events.`).join(' '),
+      [...Map.groupBy(copies, ({ target }) => target)]
+        .map(([target, each]) => `${target} read ${each.reduce((sum, { events }) => sum + events, 0)} events.`)
+        .join(' '),
     ].join('\n\n'),
     faults: copies
       .filter(({ droppedBytes }) => droppedBytes > 0)
@@ -90,14 +97,14 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
 function circumstances(
   cores: Cores,
   nginx: string | undefined,
-  { windows, openStreams: streams, openRounds }: Effort,
+  { processes, windows, openStreams: streams, openRounds }: Effort,
 ): string {
   return [
     nginx === undefined ? 'nginx was not installed.' : `nginx ${nginxVersion(nginx)}.`,
     cores.targets === undefined
       ? 'The processes could not be pinned, so targets may have disturbed each other.'
       : `All targets on core ${cores.targets}, agent and load client on core ${cores.load}.`,
-    `${windows} windows of each kind; memory: ${openRounds} processes with ${streams} streams each.`,
+    `${processes} processes of each target in turn, each with ${windows} windows of each kind; memory: ${openRounds} processes with ${streams} streams each.`,
     `Load average at the end: ${loadavg()[0]?.toFixed(1)}.`,
   ].join(' ');
 }

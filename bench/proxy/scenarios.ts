@@ -4,11 +4,14 @@ import { type Field, window } from './window.ts';
 
 /** How much of everything: a run that counts, or one that only shows that all works. */
 export interface Effort {
+  /** How often all targets are started anew: two processes of the same code can differ by some per cent for as long as they run. */
+  readonly processes: number;
   /** Short runs with each target before anything counts, and longer ones. */
   readonly warmUp: { readonly shortRuns: number; readonly longRuns: number };
+  /** Of each kind, with each process. */
   readonly windows: number;
   readonly pacedEvents: number;
-  /** Runs of silence with each target, of either kind. */
+  /** Runs of silence with each process, of either kind. */
   readonly silences: number;
   readonly openStreams: number;
   readonly openRounds: number;
@@ -17,15 +20,17 @@ export interface Effort {
 }
 
 export const FULL: Effort = {
+  processes: 4,
   warmUp: { shortRuns: 7000, longRuns: 1200 },
-  windows: 12,
+  windows: 4,
   pacedEvents: 200,
-  silences: 30,
+  silences: 8,
   openStreams: 2000,
   openRounds: 2,
   holdMs: 5000,
 };
 export const QUICK: Effort = {
+  processes: 1,
   warmUp: { shortRuns: 100, longRuns: 10 },
   windows: 2,
   pacedEvents: 100,

@@ -80,7 +80,7 @@ function stepsOver(streams: readonly RecordedRun[]): Readonly<Record<Step, () =>
     copy() {
       for (const { chunks } of streams) {
         const tap = openTap();
-        for (const [at, chunk] of chunks.entries()) tap.response(chunk, at * 10);
+        for (const [at, chunk] of chunks.entries()) tap.response(chunk, 0, chunk.length, at * 10);
         tap.release();
       }
     },

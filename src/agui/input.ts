@@ -60,8 +60,18 @@ const THREAD_ID = /"thread_?[iI]d"\s*:\s*("(?:[^"\\]|\\.){1,512}")/u;
  * The thread that the beginning of a body names, when the whole is not there to be parsed. Clients write it first; one
  * that is found inside a message's text would be escaped.
  */
-export function readThreadId(head: string): string | undefined {
-  const [, quoted] = THREAD_ID.exec(head) ?? [];
+export const readThreadId = (head: string): string | undefined => threadIdBy(THREAD_ID, head);
+
+const LEADING_THREAD_ID = /^\s*\{\s*"threadId"\s*:\s*("(?:[^"\\]|\\.){1,512}")/u;
+
+/**
+ * The thread of a body that names it before anything else, as AG-UI's own clients do: told by its beginning, however long
+ * the history behind it. Of a body in an envelope, or that names two threads, only the whole can tell.
+ */
+export const readLeadingThreadId = (beginning: string): string | undefined => threadIdBy(LEADING_THREAD_ID, beginning);
+
+function threadIdBy(pattern: RegExp, text: string): string | undefined {
+  const [, quoted] = pattern.exec(text) ?? [];
   const threadId = quoted === undefined ? undefined : parseJson(quoted);
   return typeof threadId === 'string' && threadId !== '' ? threadId : undefined;
 }

@@ -10,8 +10,11 @@ interface BypassEvents {
    * be called in a later tick, once the bytes have left or will never leave: they may be overwritten then.
    */
   readonly chunks: (bytes: Buffer, written?: (error?: Error | null) => void) => void;
-  /** The data of those chunks, piece by piece, after they were given to `chunks`. Lent for the time of the call. */
-  readonly data: (bytes: Buffer) => void;
+  /**
+   * The data of those chunks, piece by piece, after they were given to `chunks`: from `start` to `end` of `bytes`, which are
+   * lent for the time of the call.
+   */
+  readonly data: (bytes: Buffer, start: number, end: number) => void;
   /** What is left of the body, from the beginning of a chunk on, comes through the parser. */
   readonly handedBack: () => void;
 }
@@ -131,7 +134,8 @@ export function openBypass(
     if (end === 'other') corkThroughTurn(client);
     if (passed === bytes.length) chunks(bytes, isLargeRead(bytes) ? writtenOf(bytes) : undefined);
     else if (passed > 0) chunks(bytes.subarray(0, passed));
-    for (let index = 0; index + 1 < ranges.length; index += 2) data(bytes.subarray(ranges[index], ranges[index + 1]));
+    const found = scanner.found();
+    for (let index = 0; index < found; index += 2) data(bytes, ranges[index]!, ranges[index + 1]!);
     if (end === 'incomplete') begun = Buffer.from(bytes.subarray(passed));
     if (end === 'broken') socket.destroy();
     if (end !== 'other') return;

@@ -10,12 +10,17 @@ export interface ChunkScanner {
   scan(bytes: Uint8Array): ScanEnd;
   /** Bytes of the last scan that belong to plain chunks, counted from its beginning. */
   passed(): number;
-  /** Where data lies in the last scan: start and end of each piece in turn. */
+  /** Where data lies: start and end of each piece in turn. What the last scan found are the first {@link found}. */
   readonly ranges: readonly number[];
+  /** Entries of {@link ranges} that the last scan wrote. */
+  found(): number;
 }
 
 /** Larger chunks, from 4 GiB on, are not taken for plain. */
 const MAX_SIZE_DIGITS = 8;
+
+/** Entries of ranges that are kept from one scan to the next. */
+const MOST_KEPT = 64;
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -26,6 +31,7 @@ const LF = 0x0a;
  */
 export function createChunkScanner(): ChunkScanner {
   const ranges: number[] = [];
+  let found = 0;
   let passed = 0;
   /** Of the chunk under way: its data and the CRLF behind it. */
   let leftBytes = 0;
@@ -34,7 +40,9 @@ export function createChunkScanner(): ChunkScanner {
   function skipData(bytes: Uint8Array): void {
     const dataBytes = Math.min(leftBytes - 2, bytes.length - passed);
     if (dataBytes <= 0) return;
-    ranges.push(passed, passed + dataBytes);
+    ranges[found] = passed;
+    ranges[found + 1] = passed + dataBytes;
+    found += 2;
     passed += dataBytes;
     leftBytes -= dataBytes;
   }
@@ -70,7 +78,9 @@ export function createChunkScanner(): ChunkScanner {
 
   return {
     scan(bytes) {
-      ranges.length = 0;
+      // Not each time: to set an array's length costs more than to scan a chunk.
+      if (found > MOST_KEPT) ranges.length = 0;
+      found = 0;
       passed = 0;
       for (;;) {
         if (leftBytes > 2) skipData(bytes);
@@ -82,6 +92,7 @@ export function createChunkScanner(): ChunkScanner {
     },
     passed: () => passed,
     ranges,
+    found: () => found,
   };
 }
 

@@ -42,7 +42,7 @@ export class ExchangeCopy {
     return this.#tap !== undefined;
   }
 
-  request(chunk: Uint8Array): void {
+  request(chunk: Buffer): void {
     try {
       this.#tap?.request(chunk);
     } catch (fault) {
@@ -50,10 +50,10 @@ export class ExchangeCopy {
     }
   }
 
-  /** `at`: arrival, epoch milliseconds. */
-  response(chunk: Uint8Array, at: number): void {
+  /** From `start` to `end` of `bytes`; `at`: arrival, epoch milliseconds. */
+  response(bytes: Buffer, start: number, end: number, at: number): void {
     try {
-      this.#tap?.response(chunk, at);
+      this.#tap?.response(bytes, start, end, at);
     } catch (fault) {
       this.#giveUp(fault);
     }

@@ -17,11 +17,11 @@ export interface ExchangeRecord {
   /** The agent's response head arrived. */
   readonly head: (incoming: IncomingMessage) => void;
   /** A chunk was forwarded to the agent. */
-  readonly requestChunk: (chunk: Uint8Array) => void;
+  readonly requestChunk: (chunk: Buffer) => void;
   /** The client's body was received to its end. */
   readonly requestReceived: () => void;
-  /** A chunk was forwarded to the client. */
-  readonly responseChunk: (chunk: Uint8Array) => void;
+  /** What lies from `start` to `end` of `bytes` was forwarded to the client. */
+  readonly responseChunk: (bytes: Buffer, start: number, end: number) => void;
   /** Why the response is not the agent's own, whole; the first cause stands. */
   readonly failed: (code: ProxyErrorCode) => void;
   /**
@@ -193,14 +193,14 @@ export function openRecord(
         decide();
       });
     },
-    responseChunk(chunk) {
-      responseBytes += chunk.length;
+    responseChunk(bytes, start, end) {
+      responseBytes += end - start;
       if (isClosed || (firstByteAt !== undefined && !copy.isOpen)) return;
       try {
         const at = now();
         firstByteAt ??= at;
         if (!copy.isOpen) return;
-        copy.response(chunk, at);
+        copy.response(bytes, start, end, at);
         if (at - toldStreamingAt < STREAMING_INTERVAL_MS) return;
         toldStreamingAt = at;
         observation?.streaming?.();

@@ -3,7 +3,8 @@ import type { Bypass } from './bypass.ts';
 import { acceptsTrailers, flushHead, knowsChunks, responseHeaders, trailerFields } from './headers.ts';
 
 export interface ResponseRelayEvents {
-  readonly forwarded: (chunk: Buffer) => void;
+  /** From `start` to `end` of `bytes`, which are lent for the time of the call. */
+  readonly forwarded: (bytes: Buffer, start: number, end: number) => void;
   /** The agent's response ended before it was complete. */
   readonly broken: () => void;
 }
@@ -28,7 +29,7 @@ export function relayResponse(
   function relayParsed(): void {
     incoming.on('data', (chunk: Buffer) => {
       if (!response.write(chunk)) incoming.pause();
-      events.forwarded(chunk);
+      events.forwarded(chunk, 0, chunk.length);
     });
     response.on('drain', () => incoming.resume());
     incoming.on('end', () => {

@@ -35,30 +35,34 @@ export class Slab {
     return this.#capacity - (this.#filling.length - this.#filled);
   }
 
-  /** Copies `chunk`; false when it is too much or the memory for it was refused, and then nothing of it was copied. */
-  append(chunk: Uint8Array): boolean {
+  /**
+   * Copies what lies from `start` to `end` of `bytes`; false when it is too much or the memory for it was refused, and then
+   * nothing of it was copied.
+   */
+  append(bytes: Buffer, start: number, end: number): boolean {
     const room = this.#filling.length - this.#filled;
-    if (chunk.length > room) return this.#appendAcross(chunk, room);
-    this.#filling.set(chunk, this.#filled);
-    this.#filled += chunk.length;
+    if (end - start > room) return this.#appendAcross(bytes, start, end, room);
+    // Not by `set`, which would need a view made for it.
+    bytes.copy(this.#filling, this.#filled, start, end);
+    this.#filled += end - start;
     return true;
   }
 
-  #appendAcross(chunk: Uint8Array, room: number): boolean {
-    const rest = chunk.length - room;
+  #appendAcross(bytes: Buffer, start: number, end: number, room: number): boolean {
+    const rest = end - start - room;
     const asMuchAgain = Math.min(Math.max(this.#capacity, FIRST_BYTES), BLOCK_BYTES);
     const left = this.#maxBytes - this.#capacity;
     if (rest > left) return false;
     const wanted = Math.min(Math.max(usable(rest), asMuchAgain), left);
     // What is left of the memory of all may do for just this chunk.
-    const size = [wanted, rest].find((bytes) => this.#memory.reserve(bytes));
+    const size = [wanted, rest].find((each) => this.#memory.reserve(each));
     if (size === undefined) return false;
     const block = allocate(size);
     if (this.#filling.length > 0) {
-      this.#filling.set(chunk.subarray(0, room), this.#filled);
+      bytes.copy(this.#filling, this.#filled, start, start + room);
       (this.#blocks ??= []).push(this.#filling);
     }
-    block.set(chunk.subarray(room));
+    bytes.copy(block, 0, start + room, end);
     this.#filling = block;
     this.#filled = rest;
     this.#capacity += size;

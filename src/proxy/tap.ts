@@ -55,7 +55,6 @@ export class Tap {
   #roomBytes: number;
   /** Offset and time in turn: objects would outlive many rounds of the garbage collector. */
   #arrivals: number[] = [];
-  #lastArrivalAt = -Infinity;
   #droppedBytes = 0;
   #isRequestOver: boolean;
   #isResponseOver: boolean;
@@ -73,9 +72,9 @@ export class Tap {
     this.isShed = isShed;
   }
 
-  request(chunk: Uint8Array): void {
+  request(chunk: Buffer): void {
     const copied = this.#request;
-    if (!this.#isRequestOver && chunk.length <= this.#roomBytes && copied.append(chunk)) {
+    if (!this.#isRequestOver && chunk.length <= this.#roomBytes && copied.append(chunk, 0, chunk.length)) {
       this.#roomBytes -= chunk.length;
       return;
     }
@@ -88,23 +87,25 @@ export class Tap {
     copied.clear();
   }
 
-  /** `at`: arrival, epoch milliseconds. */
-  response(chunk: Uint8Array, at: number): void {
+  /** From `start` to `end` of `bytes`; `at`: arrival, epoch milliseconds. */
+  response(bytes: Buffer, start: number, end: number, at: number): void {
     const copied = this.#response;
+    const length = end - start;
     const offset = copied.length;
-    if (!this.#isResponseOver && chunk.length <= this.#roomBytes && copied.append(chunk)) {
-      this.#roomBytes -= chunk.length;
-      if (at - this.#lastArrivalAt >= ARRIVAL_RESOLUTION_MS) this.#noteArrival(offset, at);
+    if (!this.#isResponseOver && length <= this.#roomBytes && copied.append(bytes, start, end)) {
+      this.#roomBytes -= length;
+      const arrivals = this.#arrivals;
+      const lastAt = arrivals.length === 0 ? -Infinity : arrivals[arrivals.length - 1]!;
+      if (at - lastAt >= ARRIVAL_RESOLUTION_MS) this.#noteArrival(offset, at);
       return;
     }
-    this.#droppedBytes += chunk.length;
+    this.#droppedBytes += length;
     this.#isResponseOver = true;
   }
 
   #noteArrival(offset: number, at: number): void {
     if (this.#memory.reserve(ARRIVAL_BYTES)) this.#arrivals.push(offset, at);
     else this.#isResponseOver = true;
-    this.#lastArrivalAt = at;
   }
 
   /** Absent when it was empty, or over a bound: half a body says nothing. Lent until the tap is released. */

@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exchangeKind, readRunHead, readRunRequest } from '../../src/agui/input.ts';
+import { exchangeKind, readLeadingThreadId, readRunHead, readRunRequest } from '../../src/agui/input.ts';
 
 describe('readRunRequest', () => {
   it('reads camelCase and snake_case alike', () => {
@@ -129,6 +130,29 @@ describe('readRunHead', () => {
     const untouchable = new Proxy({}, { get: () => expect.unreachable(), ownKeys: () => expect.unreachable() });
 
     expect(readRunHead({ threadId: 't', messages: [untouchable] })).toMatchObject({ threadId: 't', hasMessages: true });
+  });
+});
+
+describe('a thread that is named before anything else', () => {
+  it('is told by the beginning, whatever its name and whatever follows', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, maxLength: 60, unit: 'binary' }), fc.nat(2), (threadId, indent) => {
+        const text = JSON.stringify({ threadId, runId: 'r', messages: [] }, null, indent);
+        const beginning = text.slice(0, text.indexOf('"runId"'));
+        expect(readLeadingThreadId(beginning)).toBe(threadId);
+      }),
+    );
+  });
+
+  it.each([
+    ['another member is first', '{"runId":"r","threadId":"t"}'],
+    ['it is inside another object', '{"state":{"threadId":"t"}}'],
+    ['it is cut', '{"threadId":"t'],
+    ['it is empty', '{"threadId":"","messages":[]}'],
+    ['it is no text', '{"threadId":7}'],
+    ['the name may be a second one', '{"thread_id":"t","threadId":"u"}'],
+  ])('is not told when %s', (_, text) => {
+    expect(readLeadingThreadId(text)).toBeUndefined();
   });
 });
 

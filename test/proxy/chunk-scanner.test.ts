@@ -12,7 +12,7 @@ function scanAll(reads: readonly Buffer[]) {
     const bytes = Buffer.concat([begun, read]);
     const end = scanner.scan(bytes);
     passed += bytes.toString('latin1', 0, scanner.passed());
-    for (let at = 0; at + 1 < scanner.ranges.length; at += 2) {
+    for (let at = 0; at < scanner.found(); at += 2) {
       data += bytes.toString('latin1', scanner.ranges[at], scanner.ranges[at + 1]);
     }
     begun = bytes.subarray(scanner.passed());

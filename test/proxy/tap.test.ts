@@ -9,11 +9,14 @@ import { ask, bodyOf, httpAgent, observation, POST_JSON, rawClient, RUN_REQUEST,
 
 const KIB = 1024;
 
+/** A chunk that came in a read of its own. */
+const arrive = (tap: Tap, chunk: Buffer, at: number): void => tap.response(chunk, 0, chunk.length, at);
+
 describe('a tap', () => {
   it('copies: what happens to the chunk afterwards does not matter', () => {
     const tap = createTapPool({ maxExchangeBytes: KIB, maxTotalBytes: 64 * KIB })();
     const chunk = Buffer.from('before');
-    tap.response(chunk, 1);
+    arrive(tap, chunk, 1);
     chunk.fill('x');
 
     expect(Buffer.concat(tap.responseBody()).toString()).toBe('before');
@@ -21,10 +24,10 @@ describe('a tap', () => {
 
   it('notes where each chunk began and when it arrived; arrivals within a millisecond share an entry', () => {
     const tap = createTapPool({ maxExchangeBytes: KIB, maxTotalBytes: 64 * KIB })();
-    tap.response(Buffer.from('ab'), 10);
-    tap.response(Buffer.from('cd'), 10.9);
-    tap.response(Buffer.from('ef'), 11.1);
-    tap.response(Buffer.from('gh'), 30);
+    arrive(tap, Buffer.from('ab'), 10);
+    arrive(tap, Buffer.from('cd'), 10.9);
+    arrive(tap, Buffer.from('ef'), 11.1);
+    arrive(tap, Buffer.from('gh'), 30);
 
     expect(tap.arrivals()).toEqual([
       { offset: 0, at: 10 },
@@ -36,11 +39,11 @@ describe('a tap', () => {
   it('takes exactly as much as one exchange may hold, request and response together', () => {
     const tap = createTapPool({ maxExchangeBytes: 10_000, maxTotalBytes: 64 * KIB })();
     tap.request(Buffer.alloc(4_000));
-    tap.response(Buffer.alloc(6_000), 1);
+    arrive(tap, Buffer.alloc(6_000), 1);
     expect(tap.droppedBytes()).toBe(0);
 
-    tap.response(Buffer.alloc(1), 2);
-    tap.response(Buffer.alloc(5), 3);
+    arrive(tap, Buffer.alloc(1), 2);
+    arrive(tap, Buffer.alloc(5), 3);
 
     expect(Buffer.concat(tap.responseBody())).toHaveLength(6_000);
     expect(tap.droppedBytes()).toBe(6);
@@ -51,7 +54,7 @@ describe('a tap', () => {
     tap.request(Buffer.alloc(60));
     tap.request(Buffer.alloc(60));
     tap.request(Buffer.alloc(1));
-    tap.response(Buffer.alloc(100), 1);
+    arrive(tap, Buffer.alloc(100), 1);
 
     expect(tap.requestBody()).toBeUndefined();
     expect(Buffer.concat(tap.responseBody())).toHaveLength(100);
@@ -71,9 +74,9 @@ describe('a tap', () => {
 
   it('keeps a prefix of the response: once it gave up it takes no later chunk', () => {
     const tap = createTapPool({ maxExchangeBytes: 10, maxTotalBytes: 64 * KIB })();
-    tap.response(Buffer.from('12345678'), 1);
-    tap.response(Buffer.from('too large'), 2);
-    tap.response(Buffer.from('9'), 3);
+    arrive(tap, Buffer.from('12345678'), 1);
+    arrive(tap, Buffer.from('too large'), 2);
+    arrive(tap, Buffer.from('9'), 3);
 
     expect(Buffer.concat(tap.responseBody()).toString()).toBe('12345678');
   });
@@ -81,28 +84,28 @@ describe('a tap', () => {
   it('shares one total with all others, and gives its part back', () => {
     const openTap = createTapPool({ maxExchangeBytes: 100 * KIB, maxTotalBytes: 16 * KIB });
     const first = openTap();
-    first.response(Buffer.alloc(8 * KIB), 1);
+    arrive(first, Buffer.alloc(8 * KIB), 1);
     const second = openTap();
-    second.response(Buffer.alloc(8 * KIB), 1);
+    arrive(second, Buffer.alloc(8 * KIB), 1);
     expect(second.droppedBytes()).toBe(8 * KIB);
 
     first.release();
     const third = openTap();
-    third.response(Buffer.alloc(8 * KIB), 1);
+    arrive(third, Buffer.alloc(8 * KIB), 1);
 
     expect(third.droppedBytes()).toBe(0);
     first.release();
     second.release();
     third.release();
     const fourth = openTap();
-    fourth.response(Buffer.alloc(15 * KIB), 1);
+    arrive(fourth, Buffer.alloc(15 * KIB), 1);
     expect(fourth.droppedBytes()).toBe(0);
   });
 
   it('lays long copies into memory that others gave back, and into none that is lent', () => {
     const openTap = createTapPool({ maxExchangeBytes: 1_000 * KIB, maxTotalBytes: 10_000 * KIB });
     const fill = (tap: Tap, text: string): void => {
-      for (let at = 0; at < 10; at += 1) tap.response(Buffer.alloc(64 * KIB, text), at);
+      for (let at = 0; at < 10; at += 1) arrive(tap, Buffer.alloc(64 * KIB, text), at);
     };
     const memoryOf = (tap: Tap) => tap.responseBody().map(({ buffer }) => buffer);
     const [first, second] = [openTap(), openTap()];
@@ -121,7 +124,7 @@ describe('a tap', () => {
 
   it('counts what an arrival costs, so that a stream of single bytes is bounded too', () => {
     const tap = createTapPool({ maxExchangeBytes: 1_000 * KIB, maxTotalBytes: 8 * KIB })();
-    for (let at = 0; at < 2_000; at += 1) tap.response(Buffer.of(1), at * 2);
+    for (let at = 0; at < 2_000; at += 1) arrive(tap, Buffer.of(1), at * 2);
 
     // 1 KiB of bytes, and 16 for when each of them came. The last one that was copied is the first without.
     expect(tap.arrivals()).toHaveLength((7 * KIB) / 16);
@@ -138,8 +141,10 @@ describe('a tap', () => {
           const tap = openTap();
           const sent: Record<'request' | 'response', Uint8Array[]> = { request: [], response: [] };
           for (const [index, [isRequest, bytes]] of pieces.entries()) {
-            if (isRequest) tap.request(bytes);
-            else tap.response(bytes, index);
+            // In the midst of a read that has more in it.
+            const read = Buffer.concat([Buffer.alloc(index), bytes, Buffer.alloc(index)]);
+            if (isRequest) tap.request(Buffer.from(bytes));
+            else tap.response(read, index, index + bytes.length, index);
             sent[isRequest ? 'request' : 'response'].push(bytes);
             // Read in the middle, as when a request was received whole.
             if (index === readAfter) tap.requestBody();
@@ -157,7 +162,7 @@ describe('a tap', () => {
           );
           tap.release();
           const other = openTap();
-          other.response(Buffer.alloc(64 * KIB), 0);
+          arrive(other, Buffer.alloc(64 * KIB), 0);
           expect(other.droppedBytes()).toBe(0);
         },
       ),
