@@ -1,4 +1,4 @@
-import type { Capture, ChunkArrival } from '../src/agui/capture.ts';
+import type { Capture } from '../src/agui/capture.ts';
 
 /** A run's request and what the agent sent for it, one chunk an event, as each was written when it was ready. */
 export interface RecordedRun {
@@ -32,8 +32,10 @@ export function captureOf({ request, chunks }: RecordedRun, everyMs: number): Ca
       status: 200,
       contentType: 'text/event-stream',
       contentEncoding: '',
-      body: [Buffer.concat(chunks)],
-      chunks: everyMs === 0 ? [{ offset: 0, at: 0 }] : arrivalsOf(chunks, everyMs),
+      body:
+        everyMs === 0
+          ? [{ bytes: Buffer.concat(chunks), at: 0 }]
+          : chunks.map((bytes, index) => ({ bytes, at: index * everyMs })),
     },
     truncated: false,
     transport: 'complete',
@@ -41,15 +43,6 @@ export function captureOf({ request, chunks }: RecordedRun, everyMs: number): Ca
     endedAt: chunks.length * everyMs,
     trace: { traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 },
   };
-}
-
-function arrivalsOf(chunks: readonly Uint8Array[], everyMs: number): readonly ChunkArrival[] {
-  let offset = 0;
-  return chunks.map((chunk, at) => {
-    const arrival = { offset, at: at * everyMs };
-    offset += chunk.length;
-    return arrival;
-  });
 }
 
 /** Bounds that nothing here reaches. */

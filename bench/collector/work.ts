@@ -35,7 +35,8 @@ function reading(
     async prepare(size) {
       const run = recordRun({ threadId: 't', runId: 'r' }, events(size));
       const capture = captureOf(run, 0);
-      const amount = amountOf === 'events' ? run.chunks.length : Buffer.concat(capture.response?.body ?? []).length;
+      const amount =
+        amountOf === 'events' ? run.chunks.length : run.chunks.reduce((sum, { length }) => sum + length, 0);
       return { amount, run: () => readCapture(capture, NO_BOUNDS) };
     },
   };

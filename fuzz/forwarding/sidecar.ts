@@ -8,7 +8,7 @@ import type { RequestEnd } from '../../src/proxy/observer.ts';
 import { createProxyServer } from '../../src/proxy/server.ts';
 import { BOUNDS } from '../../test/agui/captures.ts';
 import { assertPlainJson } from '../checks.ts';
-import { copiedBody } from '../../test/support/copied-body.ts';
+import { copiedBody, keptCapture } from '../../test/support/captured.ts';
 
 interface Observed {
   readonly end: RequestEnd;
@@ -52,7 +52,7 @@ export async function openSidecar(agent: Server): Promise<Sidecar> {
         finished: async (end, capture) => {
           // The copy is lent until this is over.
           if (capture) await assertReadable(capture).catch((fault: unknown) => faults.push(fault));
-          resolve({ end, ...(capture && { capture: structuredClone(capture) }) });
+          resolve({ end, ...(capture && { capture: keptCapture(capture) }) });
         },
       };
     },

@@ -12,7 +12,7 @@ import { recordedBodies } from '../fixtures.ts';
 import { HOSTILE_TEXTS } from '../hostile.ts';
 import { bytesOf, cut, fieldsOf, oneOf, textOf } from '../input.ts';
 import type { FuzzTarget } from '../target.ts';
-import { copiedBody } from '../../test/support/copied-body.ts';
+import { copiedBody } from '../../test/support/captured.ts';
 
 const METHODS = ['POST', 'GET', 'HEAD'] as const;
 const ENDS = ['fin', 'keep', 'reset'] as const;

@@ -73,7 +73,7 @@ function captureWith(fields: JsonObject, pieces: readonly Uint8Array[]): Capture
   });
   const { response } = made;
   return response
-    ? { ...made, response: { ...response, chunks: response.chunks.map((chunk) => ({ ...chunk, at: 1500 })) } }
+    ? { ...made, response: { ...response, body: [...response.body].map((arrival) => ({ ...arrival, at: 1500 })) } }
     : made;
 }
 

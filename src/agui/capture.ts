@@ -24,12 +24,10 @@ export interface Capture {
     readonly contentType: string;
     readonly contentEncoding: string;
     /**
-     * The copied body bytes in pieces that lie end to end, from the first on; a prefix of what was forwarded when the tap
-     * gave up.
+     * The copied body as it arrived, from the first bytes on; a prefix of what was forwarded when the tap gave up. It can be
+     * read more than once.
      */
-    readonly body: readonly Uint8Array[];
-    /** Where each forwarded chunk began in `body` and when it arrived, in order. Arrivals within 1 ms share an entry. */
-    readonly chunks: readonly ChunkArrival[];
+    readonly body: Iterable<Arrival>;
   };
   /** The tap gave up for this exchange because a bound was reached; the stream went on untouched. */
   readonly truncated: boolean;
@@ -41,10 +39,11 @@ export interface Capture {
   readonly trace: SpanLink;
 }
 
-export interface ChunkArrival {
-  readonly offset: number;
-  /** Epoch milliseconds, fractional. */
-  readonly at: number;
+/** Bytes of a body that arrived within a millisecond, or a part of them. */
+export interface Arrival {
+  readonly bytes: Uint8Array;
+  /** Epoch milliseconds, to the whole millisecond since the exchange began; absent when it is not known. */
+  readonly at?: number;
 }
 
 /** How the HTTP exchange ended on the wire, whatever the agent said in it. */

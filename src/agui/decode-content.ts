@@ -9,13 +9,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import { giveWay } from '../lib/turn.ts';
-
-/** A piece of a body, and when it arrived. */
-export interface Slice {
-  readonly bytes: Uint8Array;
-  /** Epoch milliseconds. */
-  readonly at?: number;
-}
+import type { Arrival } from './capture.ts';
 
 /** `stopped`: the taker wanted no more. `undecodable`: an unknown coding, or bytes that are not of it. */
 export type ContentEnd = 'complete' | 'stopped' | 'undecodable';
@@ -27,7 +21,7 @@ export const SLICE_BYTES = 4 * 1024;
 const SLICES_PER_TURN = 64;
 
 /** Takes the next slice, in its own time; false when it wants no more. */
-type Take = (slice: Slice) => boolean | Promise<boolean>;
+type Take = (slice: Arrival) => boolean | Promise<boolean>;
 
 /**
  * Undoes a Content-Encoding and hands the bytes to `take`, with the arrival of the slice they came from, until it says
@@ -35,7 +29,7 @@ type Take = (slice: Slice) => boolean | Promise<boolean>;
  *
  * @param encoding value of the Content-Encoding header.
  */
-export async function decodeContent(encoding: string, slices: Iterable<Slice>, take: Take): Promise<ContentEnd> {
+export async function decodeContent(encoding: string, slices: Iterable<Arrival>, take: Take): Promise<ContentEnd> {
   const codings = encoding
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
@@ -47,8 +41,8 @@ export async function decodeContent(encoding: string, slices: Iterable<Slice>, t
   let isCut = false;
   for (const [index, coding] of codings.entries()) {
     const isLast = index === codings.length - 1;
-    const decoded: Slice[] = [];
-    const hold = (slice: Slice) => decoded.push(slice) <= MAX_INNER_SLICES;
+    const decoded: Arrival[] = [];
+    const hold = (slice: Arrival) => decoded.push(slice) <= MAX_INNER_SLICES;
     const end = await decodeCoding(coding, source, isLast ? take : hold);
     if (end === 'undecodable') return end;
     isCut ||= end === 'stopped';
@@ -61,7 +55,7 @@ export async function decodeContent(encoding: string, slices: Iterable<Slice>, t
 /** Bound of what is held between two codings on one body, in slices. */
 const MAX_INNER_SLICES = 4096;
 
-async function passThrough(slices: Iterable<Slice>, take: Take): Promise<ContentEnd> {
+async function passThrough(slices: Iterable<Arrival>, take: Take): Promise<ContentEnd> {
   let count = 0;
   let bytes = 0;
   for (const slice of slices) {
@@ -79,9 +73,9 @@ async function passThrough(slices: Iterable<Slice>, take: Take): Promise<Content
   return 'complete';
 }
 
-async function decodeCoding(coding: string, slices: Iterable<Slice>, take: Take): Promise<ContentEnd> {
+async function decodeCoding(coding: string, slices: Iterable<Arrival>, take: Take): Promise<ContentEnd> {
   const source = slices[Symbol.iterator]();
-  const nextFilled = (): Slice | undefined => {
+  const nextFilled = (): Arrival | undefined => {
     let next = source.next();
     while (!next.done && next.value.bytes.length === 0) next = source.next();
     return next.done ? undefined : next.value;
@@ -98,7 +92,7 @@ async function decodeCoding(coding: string, slices: Iterable<Slice>, take: Take)
   let { at } = head;
   /** Gives the decoder one slice at a time, and the next when all that came of it is taken: so the arrivals are right. */
   const feed = async (): Promise<void> => {
-    for (let slice: Slice | undefined = head; slice && !decoder.destroyed; slice = nextFilled()) {
+    for (let slice: Arrival | undefined = head; slice && !decoder.destroyed; slice = nextFilled()) {
       ({ at } = slice);
       await Promise.race([closed, written(decoder, slice.bytes)]);
       do await nextTurn();
@@ -124,7 +118,8 @@ async function decodeCoding(coding: string, slices: Iterable<Slice>, take: Take)
   }
 }
 
-function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+/** The bytes in pieces of {@link SLICE_BYTES}. */
+export function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += SLICE_BYTES) yield bytes.subarray(start, start + SLICE_BYTES);
 }
 

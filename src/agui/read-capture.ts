@@ -1,8 +1,8 @@
 import { AG_UI_STREAM_TYPES, mediaType } from '../lib/media-type.ts';
 import { parsingJson } from '../lib/parse-json.ts';
 import { paced, type Steps } from '../lib/steps.ts';
-import type { Capture, ChunkArrival } from './capture.ts';
-import { type ContentEnd, decodeContent, type Slice, SLICE_BYTES } from './decode-content.ts';
+import type { Arrival, Capture } from './capture.ts';
+import { type ContentEnd, decodeContent, piecesOf, SLICE_BYTES } from './decode-content.ts';
 import type { Ending, Exchange, Run, Timing } from './exchange.ts';
 import { type Fold, type Folded, holdsEvents, openFold } from './fold.ts';
 import { exchangeKind, readingRunRequest, readThreadId, type RunRequest, unreadRequest } from './input.ts';
@@ -94,13 +94,13 @@ async function readResponse(
   bounds: ReadBounds,
 ): Promise<ContentEnd> {
   if (!capture.response) return 'complete';
-  const { body, chunks, contentEncoding } = capture.response;
+  const { body, contentEncoding } = capture.response;
   const input = pacedInput(fold);
   const reader = await openStreamReader(format, input, bounds);
   let room = bounds.maxDecodedBytes;
   let unsettledBytes = 0;
   const wantsMore = () => room >= 0 && !reader.hasStopped();
-  const end = await decodeContent(contentEncoding, slicesOf(body, chunks), ({ bytes, at }) => {
+  const end = await decodeContent(contentEncoding, slicesOf(body), ({ bytes, at }) => {
     reader.push(room < bytes.length ? bytes.subarray(0, room) : bytes, at);
     room -= bytes.length;
     unsettledBytes += bytes.length;
@@ -116,21 +116,12 @@ async function readResponse(
   return reader.hasStopped() ? 'stopped' : end;
 }
 
-/** The body in slices that are worth a turn of the event loop at most, each with its arrival. */
-function* slicesOf(body: readonly Uint8Array[], chunks: readonly ChunkArrival[]): Generator<Slice> {
-  let pieceAt = 0;
-  /** Of the arrival of the bytes that come next; those before the first that was written down have none. */
-  let index = -1;
-  for (const piece of body) {
-    for (let start = 0, end = 0; start < piece.length; start = end) {
-      while (chunks[index + 1] && chunks[index + 1]!.offset <= pieceAt + start) index += 1;
-      const nextAt = (chunks[index + 1]?.offset ?? Infinity) - pieceAt;
-      end = Math.min(piece.length, start + SLICE_BYTES, nextAt);
-      const bytes = piece.subarray(start, end);
-      const chunk = chunks[index];
-      yield chunk ? { bytes, at: chunk.at } : { bytes };
-    }
-    pieceAt += piece.length;
+/** The body in slices that are worth a turn of the event loop at most. */
+function* slicesOf(body: Iterable<Arrival>): Generator<Arrival> {
+  for (const arrival of body) {
+    const { bytes } = arrival;
+    if (bytes.length <= SLICE_BYTES) yield arrival;
+    else for (const slice of piecesOf(bytes)) yield { ...arrival, bytes: slice };
   }
 }
 
@@ -176,7 +167,7 @@ function endingOf(capture: Capture, folded: Folded): Ending {
 }
 
 function timingOf(capture: Capture, { firstEventAt, firstContentAt }: Folded): Timing {
-  const firstByteAt = capture.response?.chunks[0]?.at;
+  const firstByteAt = firstOf(capture.response?.body)?.at;
   return {
     startedAt: capture.startedAt,
     ...(firstByteAt === undefined ? {} : { firstByteAt }),
@@ -184,4 +175,9 @@ function timingOf(capture: Capture, { firstEventAt, firstContentAt }: Folded): T
     ...(firstContentAt === undefined ? {} : { firstContentAt }),
     endedAt: capture.endedAt,
   };
+}
+
+function firstOf(body: Iterable<Arrival> = []): Arrival | undefined {
+  for (const arrival of body) return arrival;
+  return undefined;
 }

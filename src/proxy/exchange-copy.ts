@@ -1,4 +1,4 @@
-import type { ChunkArrival } from '../agui/capture.ts';
+import type { Arrival } from '../agui/capture.ts';
 import type { Tap } from './tap.ts';
 
 /** What was copied of an exchange; lent until the copy is released. */
@@ -6,8 +6,7 @@ export interface CopiedBodies {
   readonly requestBody: Uint8Array | undefined;
   /** First bytes of a request that was not copied whole. */
   readonly requestHead: Uint8Array | undefined;
-  readonly responseBody: readonly Uint8Array[];
-  readonly arrivals: readonly ChunkArrival[];
+  readonly responseBody: Iterable<Arrival>;
   /** Some of it was forwarded and not copied. */
   readonly truncated: boolean;
 }
@@ -42,7 +41,7 @@ export class ExchangeCopy {
     return this.#tap !== undefined;
   }
 
-  request(chunk: Buffer): void {
+  request(chunk: Uint8Array): void {
     try {
       this.#tap?.request(chunk);
     } catch (fault) {
@@ -50,10 +49,10 @@ export class ExchangeCopy {
     }
   }
 
-  /** From `start` to `end` of `bytes`; `at`: arrival, epoch milliseconds. */
-  response(bytes: Buffer, start: number, end: number, at: number): void {
+  /** From `start` to `end` of `bytes`, which arrived `ms` after the exchange began. */
+  response(bytes: Buffer, start: number, end: number, ms: number): void {
     try {
-      this.#tap?.response(bytes, start, end, at);
+      this.#tap?.response(bytes, start, end, ms);
     } catch (fault) {
       this.#giveUp(fault);
     }
@@ -69,15 +68,15 @@ export class ExchangeCopy {
     }
   }
 
-  bodies(): CopiedBodies | undefined {
+  /** @param startedAt when the exchange began, in epoch milliseconds. */
+  bodies(startedAt: number): CopiedBodies | undefined {
     const tap = this.#tap;
     if (!tap) return undefined;
     try {
       return {
         requestBody: tap.requestBody(),
         requestHead: tap.requestHead(),
-        responseBody: tap.responseBody(),
-        arrivals: tap.arrivals(),
+        responseBody: tap.responseBody(startedAt),
         truncated: tap.droppedBytes() > 0,
       };
     } catch (fault) {

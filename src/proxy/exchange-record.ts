@@ -17,7 +17,7 @@ export interface ExchangeRecord {
   /** The agent's response head arrived. */
   readonly head: (incoming: IncomingMessage) => void;
   /** A chunk was forwarded to the agent. */
-  readonly requestChunk: (chunk: Buffer) => void;
+  readonly requestChunk: (chunk: Uint8Array) => void;
   /** The client's body was received to its end. */
   readonly requestReceived: () => void;
   /** What lies from `start` to `end` of `bytes` was forwarded to the client. */
@@ -55,7 +55,7 @@ export function openRecord(
   let askedAt: number | undefined;
   let headAt: number | undefined;
   let firstByteAt: number | undefined;
-  let toldStreamingAt = -Infinity;
+  let toldStreamingMs = -STREAMING_INTERVAL_MS;
   let requestBytes = 0;
   let responseBytes = 0;
   let errorCode: ProxyErrorCode | undefined;
@@ -129,14 +129,14 @@ export function openRecord(
     // Before a head came, only a JSON POST can have been a run.
     if (!incoming && !isJsonPost(request)) copy.release();
     decide();
-    const bodies = copy.bodies();
+    const bodies = copy.bodies(startedAt);
     const capture = bodies && observation ? captured(bodies, observation, transport, endedAt) : undefined;
     copy.countOmissions();
     await observation?.finished(end, capture);
   }
 
   function captured(
-    { requestBody, requestHead, responseBody, arrivals, truncated }: CopiedBodies,
+    { requestBody, requestHead, responseBody, truncated }: CopiedBodies,
     { trace }: Observation,
     transport: TransportEnd,
     endedAt: number,
@@ -157,7 +157,6 @@ export function openRecord(
           status: incoming.statusCode ?? 0,
           ...contentOf(incoming),
           body: responseBody,
-          chunks: arrivals,
         },
       }),
       truncated,
@@ -200,9 +199,11 @@ export function openRecord(
         const at = now();
         firstByteAt ??= at;
         if (!copy.isOpen) return;
-        copy.response(bytes, start, end, at);
-        if (at - toldStreamingAt < STREAMING_INTERVAL_MS) return;
-        toldStreamingAt = at;
+        // In 32 bits: 49 days.
+        const ms = (at - startedAt) >>> 0;
+        copy.response(bytes, start, end, ms);
+        if (ms - toldStreamingMs < STREAMING_INTERVAL_MS) return;
+        toldStreamingMs = ms;
         observation?.streaming?.();
       } catch (fault) {
         report(fault);

@@ -1,17 +1,9 @@
-import { BLOCK_BYTES, giveBlock, takeBlock } from './spare-blocks.ts';
-
-/** Enough for a short question; what waits long for its next bytes holds little. */
-const FIRST_BYTES = 1024;
-
-/** Grants or refuses memory, and takes it back. */
-export interface MemoryGrant {
-  reserve(bytes: number): boolean;
-  release(bytes: number): void;
-}
+import { allocate, type MemoryGrant, nextBlock, NO_BYTES } from './memory-grant.ts';
+import { giveBlock } from './spare-blocks.ts';
 
 /**
- * Copied bytes, laid end to end into blocks: 1 KiB, and from then on as much again as there is, up to 64 KiB at once. Every
- * block is asked of a {@link MemoryGrant} first; those of 64 KiB are used again by others.
+ * Copied bytes, laid end to end into blocks. Every block is asked of a {@link MemoryGrant} first; those of 64 KiB are used
+ * again by others.
  *
  * Bytes are copied because a reference to a small chunk pins the whole read buffer (64 KiB) that it was cut from, and into
  * blocks because one buffer that grows is copied at each growth.
@@ -35,44 +27,30 @@ export class Slab {
     return this.#capacity - (this.#filling.length - this.#filled);
   }
 
-  /**
-   * Copies what lies from `start` to `end` of `bytes`; false when it is too much or the memory for it was refused, and then
-   * nothing of it was copied.
-   */
-  append(bytes: Buffer, start: number, end: number): boolean {
+  /** Copies `chunk`; false when it is too much or the memory for it was refused, and then nothing of it was copied. */
+  append(chunk: Uint8Array): boolean {
     const room = this.#filling.length - this.#filled;
-    if (end - start > room) return this.#appendAcross(bytes, start, end, room);
-    // Not by `set`, which would need a view made for it.
-    bytes.copy(this.#filling, this.#filled, start, end);
-    this.#filled += end - start;
+    if (chunk.length > room) return this.#appendAcross(chunk, room);
+    this.#filling.set(chunk, this.#filled);
+    this.#filled += chunk.length;
     return true;
   }
 
-  #appendAcross(bytes: Buffer, start: number, end: number, room: number): boolean {
-    const rest = end - start - room;
-    const asMuchAgain = Math.min(Math.max(this.#capacity, FIRST_BYTES), BLOCK_BYTES);
+  #appendAcross(chunk: Uint8Array, room: number): boolean {
+    const rest = chunk.length - room;
     const left = this.#maxBytes - this.#capacity;
     if (rest > left) return false;
-    const wanted = Math.min(Math.max(usable(rest), asMuchAgain), left);
-    // What is left of the memory of all may do for just this chunk.
-    const size = [wanted, rest].find((each) => this.#memory.reserve(each));
-    if (size === undefined) return false;
-    const block = allocate(size);
+    const block = nextBlock(this.#memory, this.#capacity, rest, left);
+    if (!block) return false;
     if (this.#filling.length > 0) {
-      bytes.copy(this.#filling, this.#filled, start, start + room);
+      this.#filling.set(chunk.subarray(0, room), this.#filled);
       (this.#blocks ??= []).push(this.#filling);
     }
-    bytes.copy(block, 0, start + room, end);
+    block.set(chunk.subarray(room));
     this.#filling = block;
     this.#filled = rest;
-    this.#capacity += size;
+    this.#capacity += block.length;
     return true;
-  }
-
-  /** In the blocks they were laid into. */
-  pieces(): readonly Uint8Array[] {
-    const last = this.#filling.subarray(0, this.#filled);
-    return this.#blocks ? [...this.#blocks, last] : [last];
   }
 
   /** In one piece. When there was more than one block, what room was left is given back. */
@@ -81,7 +59,7 @@ export class Slab {
     const { length } = this;
     const whole = allocate(length);
     let at = 0;
-    for (const piece of this.pieces()) {
+    for (const piece of [...this.#blocks, this.#filling.subarray(0, this.#filled)]) {
       whole.set(piece, at);
       at += piece.length;
     }
@@ -93,7 +71,7 @@ export class Slab {
     return whole;
   }
 
-  /** Gives the memory back: nobody may look at the pieces any more. */
+  /** Gives the memory back: nobody may look at the bytes any more. */
   clear(): void {
     this.#memory.release(this.#capacity);
     this.#giveBlocks();
@@ -108,11 +86,3 @@ export class Slab {
     this.#blocks = undefined;
   }
 }
-
-/** Not from Node's shared pool: a slab may outlive its neighbours there by minutes. */
-const allocate = (size: number): Buffer => (size === BLOCK_BYTES ? takeBlock() : Buffer.allocUnsafeSlow(size));
-
-/** What is nearly a block may as well be one, and be used again. */
-const usable = (size: number): number => (size > BLOCK_BYTES / 2 ? Math.max(size, BLOCK_BYTES) : size);
-
-const NO_BYTES = Buffer.alloc(0);

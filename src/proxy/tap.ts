@@ -1,5 +1,7 @@
-import type { ChunkArrival } from '../agui/capture.ts';
-import { type MemoryGrant, Slab } from './slab.ts';
+import type { Arrival } from '../agui/capture.ts';
+import { ArrivalLog } from './arrival-log.ts';
+import type { MemoryGrant } from './memory-grant.ts';
+import { Slab } from './slab.ts';
 
 export interface TapLimits {
   /** Copied bytes of one exchange, request and response together. */
@@ -7,12 +9,6 @@ export interface TapLimits {
   /** Memory that all copies may hold together, from their first byte until they have been read. */
   readonly maxTotalBytes: number;
 }
-
-/** What one arrival costs in memory; counted, or a stream of single bytes would hold far more than its bytes. */
-const ARRIVAL_BYTES = 16;
-
-/** Arrivals closer than this share one record. */
-const ARRIVAL_RESOLUTION_MS = 1;
 
 /** Held beside the totals, for each open exchange whose request was too much. */
 const REQUEST_HEAD_BYTES = 4096;
@@ -48,33 +44,30 @@ export function createTapPool(
  * request's copy is dropped whole and the response's ends where it is, as a prefix.
  */
 export class Tap {
-  readonly #memory: MemoryGrant;
-  readonly #request: Slab;
-  readonly #response: Slab;
-  /** Of the bytes that one exchange may have; kept, since to look at both slabs for each chunk is to wait for memory. */
+  // In the order in which a chunk of the response touches them.
+  #isResponseOver: boolean;
+  /** Of the bytes that one exchange may have; kept, since to look at both copies for each chunk is to wait for memory. */
   #roomBytes: number;
-  /** Offset and time in turn: objects would outlive many rounds of the garbage collector. */
-  #arrivals: number[] = [];
+  readonly #response: ArrivalLog;
+  readonly #request: Slab;
   #droppedBytes = 0;
   #isRequestOver: boolean;
-  #isResponseOver: boolean;
   #requestHead: Uint8Array | undefined;
   /** Opened under too much load: of its exchange, only the first bytes of the request are kept. */
   readonly isShed: boolean;
 
   constructor(maxBytes: number, memory: MemoryGrant, isShed: boolean) {
-    this.#roomBytes = maxBytes;
-    this.#memory = memory;
-    this.#request = new Slab(maxBytes, memory);
-    this.#response = new Slab(maxBytes, memory);
-    this.#isRequestOver = isShed;
     this.#isResponseOver = isShed;
+    this.#roomBytes = maxBytes;
+    this.#response = new ArrivalLog(memory);
+    this.#request = new Slab(maxBytes, memory);
+    this.#isRequestOver = isShed;
     this.isShed = isShed;
   }
 
-  request(chunk: Buffer): void {
+  request(chunk: Uint8Array): void {
     const copied = this.#request;
-    if (!this.#isRequestOver && chunk.length <= this.#roomBytes && copied.append(chunk, 0, chunk.length)) {
+    if (!this.#isRequestOver && chunk.length <= this.#roomBytes && copied.append(chunk)) {
       this.#roomBytes -= chunk.length;
       return;
     }
@@ -87,25 +80,15 @@ export class Tap {
     copied.clear();
   }
 
-  /** From `start` to `end` of `bytes`; `at`: arrival, epoch milliseconds. */
-  response(bytes: Buffer, start: number, end: number, at: number): void {
-    const copied = this.#response;
+  /** From `start` to `end` of `bytes`, which arrived at this millisecond of the exchange. */
+  response(bytes: Buffer, start: number, end: number, ms: number): void {
     const length = end - start;
-    const offset = copied.length;
-    if (!this.#isResponseOver && length <= this.#roomBytes && copied.append(bytes, start, end)) {
+    if (!this.#isResponseOver && length <= this.#roomBytes && this.#response.append(bytes, start, end, ms)) {
       this.#roomBytes -= length;
-      const arrivals = this.#arrivals;
-      const lastAt = arrivals.length === 0 ? -Infinity : arrivals[arrivals.length - 1]!;
-      if (at - lastAt >= ARRIVAL_RESOLUTION_MS) this.#noteArrival(offset, at);
       return;
     }
     this.#droppedBytes += length;
     this.#isResponseOver = true;
-  }
-
-  #noteArrival(offset: number, at: number): void {
-    if (this.#memory.reserve(ARRIVAL_BYTES)) this.#arrivals.push(offset, at);
-    else this.#isResponseOver = true;
   }
 
   /** Absent when it was empty, or over a bound: half a body says nothing. Lent until the tap is released. */
@@ -118,17 +101,14 @@ export class Tap {
     return this.#requestHead;
   }
 
-  /** In pieces, laid end to end. Lent until the tap is released. */
-  responseBody(): readonly Uint8Array[] {
-    return this.#response.pieces();
-  }
-
-  arrivals(): readonly ChunkArrival[] {
-    const arrivals: ChunkArrival[] = [];
-    for (let index = 0; index < this.#arrivals.length; index += 2) {
-      arrivals.push({ offset: this.#arrivals[index]!, at: this.#arrivals[index + 1]! });
-    }
-    return arrivals;
+  /**
+   * Lent until the tap is released.
+   *
+   * @param startedAt when the exchange began, in epoch milliseconds.
+   */
+  responseBody(startedAt: number): Iterable<Arrival> {
+    const response = this.#response;
+    return { [Symbol.iterator]: () => response.arrivals(startedAt) };
   }
 
   /** Bytes that were forwarded and not kept. */
@@ -138,8 +118,6 @@ export class Tap {
 
   /** Takes the copies off the total: nobody reads them any more, and others may overwrite them. */
   release(): void {
-    this.#memory.release((this.#arrivals.length / 2) * ARRIVAL_BYTES);
-    this.#arrivals = [];
     this.#request.clear();
     this.#response.clear();
   }

@@ -1,4 +1,4 @@
-import type { Capture, ChunkArrival } from '../../src/agui/capture.ts';
+import type { Capture } from '../../src/agui/capture.ts';
 import type { ReadBounds } from '../../src/agui/read-capture.ts';
 
 export const BOUNDS: ReadBounds = { maxEventBytes: 256 * 1024, maxDecodedBytes: 1024 * 1024 };
@@ -16,12 +16,6 @@ interface CaptureParts {
 /** A capture of a POST to `/`; the n-th piece of the response arrived 10 ms after the one before. */
 export function captureOf(parts: CaptureParts): Capture {
   const { pieces = [], contentType = 'text/event-stream', contentEncoding = '', status = 200, request } = parts;
-  let offset = 0;
-  const chunks = pieces.map((piece, index): ChunkArrival => {
-    const chunk = { offset, at: 1010 + 10 * index };
-    offset += piece.length;
-    return chunk;
-  });
   return {
     agent: 'harbour',
     method: 'POST',
@@ -31,7 +25,12 @@ export function captureOf(parts: CaptureParts): Capture {
       contentEncoding: '',
       ...(request === undefined ? {} : { body: Buffer.from(JSON.stringify(request)) }),
     },
-    response: { status, contentType, contentEncoding, body: pieces, chunks },
+    response: {
+      status,
+      contentType,
+      contentEncoding,
+      body: pieces.map((bytes, index) => ({ bytes, at: 1010 + 10 * index })),
+    },
     truncated: false,
     transport: 'complete',
     startedAt: 1000,

@@ -78,8 +78,18 @@ describe('readCapture', () => {
       request: REQUEST,
     });
     const expected = await readCapture(whole, BOUNDS);
+    const arrivals = [...whole.response!.body];
     for (let at = 0; at <= SSE.length; at += 1) {
-      const body = [SSE.subarray(0, at), SSE.subarray(at)];
+      const body = arrivals.flatMap(({ bytes, ...when }) => {
+        const cutAt = at - (bytes.byteOffset - SSE.byteOffset);
+        const isCut = cutAt > 0 && cutAt < bytes.length;
+        return isCut
+          ? [
+              { ...when, bytes: bytes.subarray(0, cutAt) },
+              { ...when, bytes: bytes.subarray(cutAt) },
+            ]
+          : [{ ...when, bytes }];
+      });
       const exchange = await readCapture({ ...whole, response: { ...whole.response!, body } }, BOUNDS);
       expect(exchange).toEqual(expected);
     }

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { readCapture } from '../../src/agui/read-capture.ts';
-import { copiedBody } from '../support/copied-body.ts';
+import { copiedBody } from '../support/captured.ts';
 import { BOUNDS } from '../agui/captures.ts';
 import { watchSockets } from './socket-watch.ts';
 import { agentThat, ask, httpAgent, POST_JSON, RUN_REQUEST, startProxy, type FakeAgent } from './support.ts';

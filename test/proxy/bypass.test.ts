@@ -3,7 +3,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Bypass, openBypass } from '../../src/proxy/bypass.ts';
-import { copiedBody } from '../support/copied-body.ts';
+import { copiedBody } from '../support/captured.ts';
 import { type SidecarSockets, watchSockets } from './socket-watch.ts';
 import { agentThat, ask, PASS_THROUGH, rawAgent, rawClient, startProxy } from './support.ts';
 import { until } from './turns.ts';

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliCompressSync, constants, createGzip, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readCapture } from '../../src/agui/read-capture.ts';
-import { copiedBody } from '../support/copied-body.ts';
+import { copiedBody } from '../support/captured.ts';
 import { BOUNDS } from '../agui/captures.ts';
 import { hasSharedFixtures, SHARED_FIXTURES } from '../support/shared.ts';
 import {

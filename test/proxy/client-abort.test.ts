@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { copiedBody } from '../support/copied-body.ts';
+import { copiedBody } from '../support/captured.ts';
 import { agentThat, ask, httpAgent, muteAgent, rawClient, RUN_REQUEST, startProxy } from './support.ts';
 import { standstill, until } from './turns.ts';
 

@@ -17,7 +17,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
 import { readCapture } from '../../src/agui/read-capture.ts';
-import { copiedBody } from '../support/copied-body.ts';
+import { copiedBody } from '../support/captured.ts';
 import { BOUNDS } from '../agui/captures.ts';
 import { ask, bodyOf, httpAgent, POST_JSON, RUN_REQUEST, startProxy } from './support.ts';
 

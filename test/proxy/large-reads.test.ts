@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
 import { copyOfRead, giveBack } from '../../src/proxy/read-blocks.ts';
 import { BLOCK_BYTES, takeBlock } from '../../src/proxy/spare-blocks.ts';
-import { copiedBody } from '../support/copied-body.ts';
+import { copiedBody } from '../support/captured.ts';
 import { httpAgent, observation, rawAgent, rawClient, startProxy, TAP } from './support.ts';
 
 const KIB = 1024;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { copiedBody } from '../support/copied-body.ts';
+import { copiedBody } from '../support/captured.ts';
 import { ask, bodyOf, httpAgent, POST_JSON, RUN_REQUEST, startProxy } from './support.ts';
 
 const STREAM = 'data: {"type":"RUN_STARTED"}\n\n'.repeat(3);

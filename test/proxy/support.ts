@@ -20,6 +20,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { Observation, ProxiedRequest, RequestEnd } from '../../src/proxy/observer.ts';
 import type { ProxyOptions } from '../../src/proxy/options.ts';
 import { createProxyServer, type ProxyServer } from '../../src/proxy/server.ts';
+import { keptCapture } from '../support/captured.ts';
 
 /** Loopback, always by address: `localhost` may be two of them. */
 const HOST = '127.0.0.1';
@@ -182,8 +183,7 @@ export async function startProxy(agentUrl: string, options: Partial<ProxyOptions
       observe: (request) => {
         requests.push(request);
         return observation((end, capture) => {
-          // Its bytes are lent.
-          ends.push(capture ? { end, capture: structuredClone(capture) } : { end });
+          ends.push(capture ? { end, capture: keptCapture(capture) } : { end });
           wake.resolve();
           wake = Promise.withResolvers();
         });

@@ -4,10 +4,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Capture } from '../../src/agui/capture.ts';
 import { createTapPool, type Tap } from '../../src/proxy/tap.ts';
-import { copiedBody } from '../support/copied-body.ts';
+import { copiedBody } from '../support/captured.ts';
 import { ask, bodyOf, httpAgent, observation, POST_JSON, rawClient, RUN_REQUEST, startProxy, TAP } from './support.ts';
 
 const KIB = 1024;
+
+const copiedBy = (tap: Tap): Buffer => Buffer.concat([...tap.responseBody(0)].map(({ bytes }) => bytes));
 
 /** A chunk that came in a read of its own. */
 const arrive = (tap: Tap, chunk: Buffer, at: number): void => tap.response(chunk, 0, chunk.length, at);
@@ -19,21 +21,34 @@ describe('a tap', () => {
     arrive(tap, chunk, 1);
     chunk.fill('x');
 
-    expect(Buffer.concat(tap.responseBody()).toString()).toBe('before');
+    expect(copiedBy(tap).toString()).toBe('before');
   });
 
-  it('notes where each chunk began and when it arrived; arrivals within a millisecond share an entry', () => {
+  it('keeps what arrived with its time; what came in one millisecond is one arrival', () => {
     const tap = createTapPool({ maxExchangeBytes: KIB, maxTotalBytes: 64 * KIB })();
-    arrive(tap, Buffer.from('ab'), 10);
-    arrive(tap, Buffer.from('cd'), 10.9);
-    arrive(tap, Buffer.from('ef'), 11.1);
+    arrive(tap, Buffer.from('ab'), 0);
+    arrive(tap, Buffer.from('cd'), 10);
+    arrive(tap, Buffer.from('ef'), 10);
     arrive(tap, Buffer.from('gh'), 30);
+    const arrivals = [...tap.responseBody(1_000)].map(({ bytes, at }) => [Buffer.from(bytes).toString(), at]);
 
-    expect(tap.arrivals()).toEqual([
-      { offset: 0, at: 10 },
-      { offset: 4, at: 11.1 },
-      { offset: 6, at: 30 },
+    expect(arrivals).toEqual([
+      ['ab', 1_000],
+      ['cdef', 1_010],
+      ['gh', 1_030],
     ]);
+  });
+
+  it('lends what it copied more than once, and nothing any more when it was released', () => {
+    const tap = createTapPool({ maxExchangeBytes: 100 * KIB, maxTotalBytes: 200 * KIB })();
+    arrive(tap, Buffer.alloc(100 * KIB, 'x'), 1);
+    const body = tap.responseBody(0);
+    for (const arrivals of [[...body], [...body]]) {
+      expect(Buffer.concat(arrivals.map(({ bytes }) => bytes)).equals(Buffer.alloc(100 * KIB, 'x'))).toBe(true);
+    }
+    tap.release();
+
+    expect([...body]).toEqual([]);
   });
 
   it('takes exactly as much as one exchange may hold, request and response together', () => {
@@ -45,7 +60,7 @@ describe('a tap', () => {
     arrive(tap, Buffer.alloc(1), 2);
     arrive(tap, Buffer.alloc(5), 3);
 
-    expect(Buffer.concat(tap.responseBody())).toHaveLength(6_000);
+    expect(copiedBy(tap)).toHaveLength(6_000);
     expect(tap.droppedBytes()).toBe(6);
   });
 
@@ -57,7 +72,7 @@ describe('a tap', () => {
     arrive(tap, Buffer.alloc(100), 1);
 
     expect(tap.requestBody()).toBeUndefined();
-    expect(Buffer.concat(tap.responseBody())).toHaveLength(100);
+    expect(copiedBy(tap)).toHaveLength(100);
     expect(tap.droppedBytes()).toBe(121);
   });
 
@@ -78,7 +93,7 @@ describe('a tap', () => {
     arrive(tap, Buffer.from('too large'), 2);
     arrive(tap, Buffer.from('9'), 3);
 
-    expect(Buffer.concat(tap.responseBody()).toString()).toBe('12345678');
+    expect(copiedBy(tap).toString()).toBe('12345678');
   });
 
   it('shares one total with all others, and gives its part back', () => {
@@ -107,7 +122,7 @@ describe('a tap', () => {
     const fill = (tap: Tap, text: string): void => {
       for (let at = 0; at < 10; at += 1) arrive(tap, Buffer.alloc(64 * KIB, text), at);
     };
-    const memoryOf = (tap: Tap) => tap.responseBody().map(({ buffer }) => buffer);
+    const memoryOf = (tap: Tap) => [...tap.responseBody(0)].map(({ bytes }) => bytes.buffer);
     const [first, second] = [openTap(), openTap()];
     fill(first, 'a');
     fill(second, 'b');
@@ -118,17 +133,18 @@ describe('a tap', () => {
 
     expect(memoryOf(third).every((buffer) => given.includes(buffer))).toBe(true);
     expect(memoryOf(second).some((buffer) => given.includes(buffer))).toBe(false);
-    expect(Buffer.concat(second.responseBody()).equals(Buffer.alloc(640 * KIB, 'b'))).toBe(true);
-    expect(Buffer.concat(third.responseBody()).equals(Buffer.alloc(640 * KIB, 'c'))).toBe(true);
+    expect(copiedBy(second).equals(Buffer.alloc(640 * KIB, 'b'))).toBe(true);
+    expect(copiedBy(third).equals(Buffer.alloc(640 * KIB, 'c'))).toBe(true);
   });
 
   it('counts what an arrival costs, so that a stream of single bytes is bounded too', () => {
     const tap = createTapPool({ maxExchangeBytes: 1_000 * KIB, maxTotalBytes: 8 * KIB })();
-    for (let at = 0; at < 2_000; at += 1) arrive(tap, Buffer.of(1), at * 2);
+    for (let ms = 0; ms < 2_000; ms += 1) arrive(tap, Buffer.of(1), ms);
 
-    // 1 KiB of bytes, and 16 for when each of them came. The last one that was copied is the first without.
-    expect(tap.arrivals()).toHaveLength((7 * KIB) / 16);
-    expect(tap.droppedBytes()).toBe(2_000 - (7 * KIB) / 16 - 1);
+    // In blocks of 1, 1, 2 and 4 KiB: eight bytes that say what each one is, and itself.
+    const copied = [1, 1, 2, 4].reduce((sum, kib) => sum + Math.floor((kib * KIB) / 9), 0);
+    expect(copiedBy(tap)).toHaveLength(copied);
+    expect(tap.droppedBytes()).toBe(2_000 - copied);
   });
 
   it('copies whatever comes in whatever pieces, within the total and to the last byte that fits', () => {
@@ -150,7 +166,7 @@ describe('a tap', () => {
             if (index === readAfter) tap.requestBody();
           }
           const [request, response] = [Buffer.concat(sent.request), Buffer.concat(sent.response)];
-          const copied = Buffer.concat(tap.responseBody());
+          const copied = copiedBy(tap);
           expect(response.subarray(0, copied.length).equals(copied)).toBe(true);
           if (request.length + response.length <= 64 * KIB) {
             expect(tap.droppedBytes()).toBe(0);
@@ -226,8 +242,10 @@ describe('what the sidecar hands over', () => {
       requestBytes: RUN_REQUEST.length,
       responseBytes: 9,
     });
-    const times = [capture!.startedAt, end.headAt, end.firstByteAt, capture!.response!.chunks[0]!.at, end.endedAt];
-    expect(times).toEqual(times.toSorted((one, two) => one! - two!));
+    const times = [capture!.startedAt, end.headAt!, end.firstByteAt!, end.endedAt];
+    expect(times).toEqual(times.toSorted((one, two) => one - two));
+    const [{ at = NaN } = {}] = capture!.response!.body;
+    expect(Math.floor(end.firstByteAt! - capture!.startedAt)).toBe(Math.round(at - capture!.startedAt));
     expect(capture!.endedAt).toBe(end.endedAt);
     expect(sidecar.requests).toMatchObject([
       {
