@@ -90,7 +90,7 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
   }
 
   /** The run is of a thread that is known, and not read. */
-  function isLeftOut(request: ProxiedRequest, { threadId = '' }: Partial<RunHead> = {}): boolean {
+  function isLeftOut(request: ProxiedRequest, threadId = ''): boolean {
     return share < 1 && threadId !== '' && !isInShare(request, threadId);
   }
 
@@ -139,10 +139,10 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
         trace: spans.trace,
         ...(spans.traceHeaders && { traceHeaders: spans.traceHeaders }),
         requested(body) {
-          leftOut = share < 1 && isLeftOut(request, readBeginning(request, body));
+          leftOut = share < 1 && isLeftOut(request, leadingThreadId(request, body));
           if (leftOut) return;
           const head = readHead(request, body);
-          leftOut = isLeftOut(request, head);
+          leftOut = isLeftOut(request, head?.threadId);
           if (leftOut) return;
           begun = track(attempt(request, 'the beginning of a run could not be stored', () => begin(request, head)));
         },
@@ -175,16 +175,14 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
   };
 }
 
-/** Holds a thread that is named first, and what is before it. */
+/** Room for a short thread id and what is before and behind it; a longer one is told by the whole. */
 const BEGINNING_BYTES = 1024;
 
-/** What the beginning of a body tells of its thread. */
-function readBeginning(request: ProxiedRequest, body: Uint8Array): Partial<RunHead> {
-  const threadId = readLeadingThreadId(textOf(request, body.subarray(0, BEGINNING_BYTES)) ?? '');
-  return threadId === undefined ? {} : { threadId };
+function leadingThreadId(request: ProxiedRequest, body: Uint8Array): string | undefined {
+  return readLeadingThreadId(textOf(request, body.subarray(0, BEGINNING_BYTES)) ?? '');
 }
 
-/** What the whole of it tells; one that was over a bound is here by its beginning. */
+/** What the body tells; one that was over a bound is here by its beginning. */
 function readHead(request: ProxiedRequest, body: Uint8Array): RunHead | undefined {
   const text = textOf(request, body);
   if (text === undefined) return undefined;

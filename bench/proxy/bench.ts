@@ -17,7 +17,7 @@ import type { Target } from './targets/target.ts';
 
 /**
  * Those that need all targets at the same time. Bursts come first and what is paced comes last: after a burst V8 compiles and
- * collects for a minute, which is no part of what a stream costs.
+ * collects for a minute, which is no part of what a stream costs. Alone, a scenario has no such minute before it.
  */
 const SCENARIOS = { 'short-runs': shortRuns, bulk, 'lock-step': lockStep, promptness, paced: pacedStreams } as const;
 

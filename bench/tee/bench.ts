@@ -37,7 +37,7 @@ export async function benchTee({ quick }: BenchOptions): Promise<Found> {
   }
   const of = (step: Step): readonly number[] => us.get(step) ?? [];
   const rows: readonly (readonly [string, readonly number[]])[] = [
-    ['copy into the slab', of('copy')],
+    ['copy, with times of arrival', of('copy')],
     ['server-sent events from bytes', of('decode')],
     ['JSON.parse', of('parse')],
     ['events from JSON', of('read')],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { exchangeKind, readRunHead, readRunRequest, readThreadId } from '../../src/agui/input.ts';
+import { exchangeKind, readLeadingThreadId, readRunHead, readRunRequest, readThreadId } from '../../src/agui/input.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import { anyMessages } from '../../test/agui/arbitrary-events.ts';
 import { assertInProportion, assertPlainJson, assertUnpolluted } from '../checks.ts';
@@ -65,6 +65,11 @@ export const request = pureTarget({
         parsed.threadId.length > 80 || textual.includes('\\'),
         'the thread is named, and its head does not tell',
       );
+    }
+    const leading = readLeadingThreadId(textual);
+    const isNamedOnce = textual.split('"threadId"').length === 2;
+    if (parsed && leading !== undefined && isNamedOnce) {
+      assert.equal(leading, parsed.threadId, 'the beginning names another thread than the whole');
     }
     assertUnpolluted();
   },

@@ -13,9 +13,12 @@ export interface Capture {
   readonly request: {
     readonly contentType: string;
     readonly contentEncoding: string;
-    /** The whole request body; absent when it was over the tap's bound (see {@link Capture.truncated}) or empty. */
+    /**
+     * The whole request body; absent when it was empty, over the tap's bound, or still coming when the answer was over (see
+     * {@link Capture.truncated}).
+     */
     readonly body?: Uint8Array;
-    /** The first bytes of a body that was over the tap's bound. */
+    /** The first bytes of a body that is not here whole. */
     readonly head?: Uint8Array;
   };
   /** Absent when the agent never answered. */
@@ -29,7 +32,7 @@ export interface Capture {
      */
     readonly body: Iterable<Arrival>;
   };
-  /** The tap gave up for this exchange because a bound was reached; the stream went on untouched. */
+  /** Not all of the exchange was copied: a bound was reached, or the answer came before the request had. The stream went on. */
   readonly truncated: boolean;
   readonly transport: TransportEnd;
   /** Epoch milliseconds. */

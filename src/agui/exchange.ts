@@ -48,7 +48,10 @@ export interface Run {
   readonly error?: { readonly message: string; readonly code?: string };
 }
 
-/** A tool call as it was observed on the wire. Times are epoch milliseconds, fractional; absent when not observed. */
+/**
+ * A tool call as it was observed on the wire. Times are epoch milliseconds, to the whole millisecond since the exchange began;
+ * absent when not observed.
+ */
 export interface ObservedToolCall {
   readonly id: string;
   readonly name: string;
@@ -62,7 +65,7 @@ export interface ObservedToolCall {
 export interface Timing {
   /** Epoch milliseconds, as are all below. */
   readonly startedAt: number;
-  readonly firstByteAt?: number;
+  /** Of events likewise, to the whole millisecond since the exchange began. */
   readonly firstEventAt?: number;
   /** First event that carries content: text, reasoning or a tool call. */
   readonly firstContentAt?: number;

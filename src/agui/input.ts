@@ -62,11 +62,12 @@ const THREAD_ID = /"thread_?[iI]d"\s*:\s*("(?:[^"\\]|\\.){1,512}")/u;
  */
 export const readThreadId = (head: string): string | undefined => threadIdBy(THREAD_ID, head);
 
-const LEADING_THREAD_ID = /^\s*\{\s*"threadId"\s*:\s*("(?:[^"\\]|\\.){1,512}")/u;
+const LEADING_THREAD_ID = /^\s*\{\s*"threadId"\s*:\s*("(?:[^"\\]|\\.){1,512}")\s*,\s*"runId"\s*:/u;
 
 /**
- * The thread of a body that names it before anything else, as AG-UI's own clients do: told by its beginning, however long
- * the history behind it. Of a body in an envelope, or that names two threads, only the whole can tell.
+ * The thread of a body that names it first and its run second, as AG-UI's own clients do: told by the beginning, however long
+ * the history behind it. Of an envelope only the whole can tell. A thread that is named twice has no agreed meaning
+ * (RFC 8259 §4); here the first counts.
  */
 export const readLeadingThreadId = (beginning: string): string | undefined => threadIdBy(LEADING_THREAD_ID, beginning);
 

@@ -167,17 +167,10 @@ function endingOf(capture: Capture, folded: Folded): Ending {
 }
 
 function timingOf(capture: Capture, { firstEventAt, firstContentAt }: Folded): Timing {
-  const firstByteAt = firstOf(capture.response?.body)?.at;
   return {
     startedAt: capture.startedAt,
-    ...(firstByteAt === undefined ? {} : { firstByteAt }),
     ...(firstEventAt === undefined ? {} : { firstEventAt }),
     ...(firstContentAt === undefined ? {} : { firstContentAt }),
     endedAt: capture.endedAt,
   };
-}
-
-function firstOf(body: Iterable<Arrival> = []): Arrival | undefined {
-  for (const arrival of body) return arrival;
-  return undefined;
 }

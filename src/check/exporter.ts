@@ -1,15 +1,25 @@
 import { maskUrls } from '../lib/mask-urls.ts';
 import { exportRemedy } from '../telemetry/export-failure.ts';
-import { endpointVariable, exporterNames, tracesEndpoint, valueOf } from '../telemetry/otel-environment.ts';
+import {
+  endpointVariable,
+  environmentProblems,
+  exporterNames,
+  tracesEndpoint,
+  valueOf,
+} from '../telemetry/otel-environment.ts';
 import type { Environment } from '../telemetry/otel-environment.ts';
 import { type CheckResult, sentence } from './check-result.ts';
 import { reach } from './reach.ts';
 import type { ReachOptions } from './reach.ts';
 
+/** What the sidecar would say of the OTEL_* variables when it starts; nothing when it would say nothing. */
+export const checkTracing = (env: Environment): readonly CheckResult[] =>
+  environmentProblems(env).map((problem) => ({ item: 'tracing', status: 'warning', detail: sentence(problem) }));
+
 /** Whether spans arrive: an export without a single span goes the way that every other will go. */
 export async function checkExporter(env: Environment, options: ReachOptions): Promise<CheckResult> {
   const item = 'exporter';
-  if (!exporterNames(env, () => {}).includes('otlp')) {
+  if (!exporterNames(env).includes('otlp')) {
     return {
       item,
       status: 'skipped',

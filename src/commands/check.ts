@@ -47,7 +47,7 @@ export const check: Command = {
 };
 
 async function checkAll(config: Config, { env, signal }: CommandIo): Promise<readonly CheckResult[]> {
-  const [{ checkListeners }, { checkAgent }, { checkJudge }, { checkExporter }] = await Promise.all([
+  const [{ checkListeners }, { checkAgent }, { checkJudge }, { checkExporter, checkTracing }] = await Promise.all([
     import('../check/listeners.ts'),
     import('../check/agent.ts'),
     import('../check/judge.ts'),
@@ -64,6 +64,7 @@ async function checkAll(config: Config, { env, signal }: CommandIo): Promise<rea
     { item: 'store', status: 'ok', detail: 'Conversations are kept in memory and end with the process.' },
     ...listeners,
     ...reached,
+    ...checkTracing(env),
   ];
 }
 

@@ -152,7 +152,7 @@ export const SETTINGS = {
     env: 'TAP_MAX_TOTAL',
     type: size,
     default: '64MiB',
-    help: 'Most bytes of copies held at any moment, until they have been analysed.',
+    help: 'Most bytes of copies held at any moment, times of arrival included, until they have been analysed.',
   },
   'tap.max_loop_delay': {
     env: 'TAP_MAX_LOOP_DELAY',

@@ -1,5 +1,6 @@
 import type { Arrival } from '../agui/capture.ts';
-import { type MemoryGrant, nextBlock, NO_BYTES } from './memory-grant.ts';
+import type { MemoryGrant } from './memory-grant.ts';
+import { nextBlock, NO_BYTES } from './next-block.ts';
 import { BLOCK_BYTES, giveBlock } from './spare-blocks.ts';
 
 /** In front of what arrived: how many bytes it is, and when it came, in ms; 32 bits each, the lowest byte first. */
@@ -32,7 +33,8 @@ export class ArrivalLog {
   }
 
   /**
-   * Copies what lies from `start` to `end` of `bytes`, at least one. Those that come in the same millisecond share a record.
+   * Copies what lies from `start` to `end` of `bytes`, at least one. Those that come in the same millisecond share a
+   * record, as far as one block goes.
    *
    * @param ms time of the arrival, a whole number in [0, 2³²).
    * @returns false when memory for them was refused; then nothing of them was copied.
@@ -96,7 +98,8 @@ export class ArrivalLog {
   }
 
   /**
-   * Everything in order; nothing once it was cleared.
+   * Everything in order, lent: a reading under way when the log is cleared may see the bytes of others, and one begun
+   * afterwards sees nothing.
    *
    * @param epochMs what the times count from.
    */

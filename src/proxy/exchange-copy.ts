@@ -49,7 +49,7 @@ export class ExchangeCopy {
     }
   }
 
-  /** From `start` to `end` of `bytes`, which arrived `ms` after the exchange began. */
+  /** From `start` to `end` of `bytes`, which arrived `ms` after the exchange began: a whole number in [0, 2³²). */
   response(bytes: Buffer, start: number, end: number, ms: number): void {
     try {
       this.#tap?.response(bytes, start, end, ms);

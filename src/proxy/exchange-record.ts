@@ -6,6 +6,7 @@ import { type CopiedBodies, ExchangeCopy, type ExchangeCopyOptions } from './exc
 import { clientAddress } from './headers.ts';
 import type { Observation, Observe, RequestEnd } from './observer.ts';
 import type { Route } from './route.ts';
+import { REQUEST_HEAD_BYTES } from './tap.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Everything that is noted of one request on its way. No method throws: what fails here is reported and forgotten. */
@@ -59,6 +60,7 @@ export function openRecord(
   let requestBytes = 0;
   let responseBytes = 0;
   let errorCode: ProxyErrorCode | undefined;
+  let isReceived = false;
   let isDecided = false;
   /** Nothing is added to the copy, which is lent to the observer: an upload may go on behind an early answer. */
   let isClosed = false;
@@ -142,6 +144,9 @@ export function openRecord(
     endedAt: number,
   ): Capture {
     const tenant = tenantOf(request);
+    // The rest may come behind an early answer, and half of a body says no more than its beginning.
+    const isCut = incoming !== undefined && !isReceived;
+    const head = requestHead ?? (isCut ? requestBody?.subarray(0, REQUEST_HEAD_BYTES) : undefined);
     return {
       agent: route.agent.name,
       ...(tenant !== undefined && { tenant }),
@@ -149,8 +154,8 @@ export function openRecord(
       path: route.agentPath,
       request: {
         ...contentOf(request),
-        ...(requestBody && { body: requestBody }),
-        ...(requestHead && { head: requestHead }),
+        ...(requestBody && !isCut && { body: requestBody }),
+        ...(head && { head }),
       },
       ...(incoming && {
         response: {
@@ -159,7 +164,7 @@ export function openRecord(
           body: responseBody,
         },
       }),
-      truncated,
+      truncated: truncated || isCut,
       transport,
       startedAt,
       endedAt,
@@ -185,7 +190,9 @@ export function openRecord(
       if (!isClosed) copy.request(chunk);
     },
     requestReceived() {
-      if (isClosed || !copy.isOpen) return;
+      if (isClosed) return;
+      isReceived = true;
+      if (!copy.isOpen) return;
       setImmediate(() => {
         const body = isJsonPost(request) ? copy.requestBeginning() : undefined;
         if (body) guard(() => observation?.requested?.(body));
@@ -199,8 +206,8 @@ export function openRecord(
         const at = now();
         firstByteAt ??= at;
         if (!copy.isOpen) return;
-        // In 32 bits: 49 days.
-        const ms = (at - startedAt) >>> 0;
+        // In 32 bits: 49 days, and what comes later counts as then.
+        const ms = Math.min(at - startedAt, 2 ** 32 - 1) >>> 0;
         copy.response(bytes, start, end, ms);
         if (ms - toldStreamingMs < STREAMING_INTERVAL_MS) return;
         toldStreamingMs = ms;

@@ -1,4 +1,5 @@
-import { allocate, type MemoryGrant, nextBlock, NO_BYTES } from './memory-grant.ts';
+import type { MemoryGrant } from './memory-grant.ts';
+import { allocate, nextBlock, NO_BYTES } from './next-block.ts';
 import { giveBlock } from './spare-blocks.ts';
 
 /**

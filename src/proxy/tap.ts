@@ -10,8 +10,8 @@ export interface TapLimits {
   readonly maxTotalBytes: number;
 }
 
-/** Held beside the totals, for each open exchange whose request was too much. */
-const REQUEST_HEAD_BYTES = 4096;
+/** What is kept of a request that is not kept whole: held beside the totals, for each open exchange. */
+export const REQUEST_HEAD_BYTES = 4096;
 
 /** Opens taps that share one total. */
 export type TapPool = () => Tap;
@@ -80,7 +80,7 @@ export class Tap {
     copied.clear();
   }
 
-  /** From `start` to `end` of `bytes`, which arrived at this millisecond of the exchange. */
+  /** From `start` to `end` of `bytes`, which arrived `ms` after the exchange began: a whole number in [0, 2³²). */
   response(bytes: Buffer, start: number, end: number, ms: number): void {
     const length = end - start;
     if (!this.#isResponseOver && length <= this.#roomBytes && this.#response.append(bytes, start, end, ms)) {

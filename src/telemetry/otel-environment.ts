@@ -12,8 +12,23 @@ export type OnProblem = (problem: string) => void;
 
 export type ExporterName = 'otlp' | 'console';
 
+/** All that makes no sense in the variables that are read here, and what is used in its place. */
+export function environmentProblems(env: Environment): readonly string[] {
+  const problems: string[] = [];
+  const note: OnProblem = (problem) => void problems.push(problem);
+  if (exporterNames(env, note).length === 0) return problems;
+  if (valueOf(env, 'OTEL_CONFIG_FILE') !== undefined) {
+    note('OTEL_CONFIG_FILE decides alone; spans are not counted, none forced');
+  }
+  batchLimits(env, note);
+  samplerChoice(env, note);
+  return problems;
+}
+
+const unnoticed: OnProblem = () => {};
+
 /** Where spans go; nowhere when tracing is turned off. */
-export function exporterNames(env: Environment, onProblem: OnProblem): readonly ExporterName[] {
+export function exporterNames(env: Environment, onProblem: OnProblem = unnoticed): readonly ExporterName[] {
   if (valueOf(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return [];
   const protocol = valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? valueOf(env, 'OTEL_EXPORTER_OTLP_PROTOCOL');
   if (protocol !== undefined && protocol !== 'http/json') {
@@ -57,7 +72,7 @@ export interface SamplerChoice {
   readonly ratio: number;
 }
 
-export function samplerChoice(env: Environment, onProblem: OnProblem): SamplerChoice {
+export function samplerChoice(env: Environment, onProblem: OnProblem = unnoticed): SamplerChoice {
   const name = valueOf(env, 'OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on';
   const root = name.replace(/^parentbased_/, '');
   const parentBased = root !== name;
@@ -80,7 +95,7 @@ export interface BatchLimits {
   readonly exportTimeoutMillis: number;
 }
 
-export function batchLimits(env: Environment, onProblem: OnProblem): BatchLimits {
+export function batchLimits(env: Environment, onProblem: OnProblem = unnoticed): BatchLimits {
   const count = (name: string, fallback: number) => {
     const text = valueOf(env, name);
     if (text === undefined) return fallback;

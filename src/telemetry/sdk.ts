@@ -27,6 +27,7 @@ import {
   batchLimits,
   diagLevel,
   endpointVariable,
+  environmentProblems,
   exporterNames,
   limitsAttributeLength,
   type SamplerChoice,
@@ -74,11 +75,10 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
   const { serviceVersion, log, onSpans, timeoutMs = 5_000 } = options;
   // The SDK reads this environment and no other, so an argument would be obeyed by halves.
   const { env } = process;
-  const onProblem = (problem: string) => log.warn(`OpenTelemetry: ${problem}`);
+  for (const problem of environmentProblems(env)) log.warn(`OpenTelemetry: ${problem}`);
 
-  const names = exporterNames(env, onProblem);
+  const names = exporterNames(env);
   if (names.length === 0) return off();
-  if (valueOf(env, 'OTEL_CONFIG_FILE')) onProblem('OTEL_CONFIG_FILE decides alone; spans are not counted, none forced');
 
   const limited = limitedLog(log, () => systemClock.now());
   const logger = diagLog(log, limited);
@@ -90,7 +90,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     variable: endpointVariable(env),
   });
   let spansFailed = 0;
-  const limits = batchLimits(env, onProblem);
+  const limits = batchLimits(env);
   const counted = countedExport({
     exporter: new OTLPTraceExporter({
       // Later than this nobody waits for a batch.
@@ -120,7 +120,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
   diag.disable();
   const sdk = startNodeSdk({
     logLevel: 'warn',
-    sampler: forcible(samplerOf(samplerChoice(env, onProblem))),
+    sampler: forcible(samplerOf(samplerChoice(env))),
     spanProcessors,
     metricReaders: [],
     logRecordProcessors: [],

@@ -138,7 +138,7 @@ describe('a thread that is named before anything else', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 60, unit: 'binary' }), fc.nat(2), (threadId, indent) => {
         const text = JSON.stringify({ threadId, runId: 'r', messages: [] }, null, indent);
-        const beginning = text.slice(0, text.indexOf('"runId"'));
+        const beginning = text.slice(0, text.indexOf('"r"'));
         expect(readLeadingThreadId(beginning)).toBe(threadId);
       }),
     );
@@ -146,11 +146,13 @@ describe('a thread that is named before anything else', () => {
 
   it.each([
     ['another member is first', '{"runId":"r","threadId":"t"}'],
-    ['it is inside another object', '{"state":{"threadId":"t"}}'],
+    ['it is inside another object', '{"state":{"threadId":"t","runId":"r"}}'],
     ['it is cut', '{"threadId":"t'],
-    ['it is empty', '{"threadId":"","messages":[]}'],
-    ['it is no text', '{"threadId":7}'],
-    ['the name may be a second one', '{"thread_id":"t","threadId":"u"}'],
+    ['what is behind it is not there', '{"threadId":"t"}'],
+    ['it stands in front of an envelope', '{"threadId":"t","method":"agent/run","body":{"threadId":"u","runId":"r"}}'],
+    ['it is empty', '{"threadId":"","runId":"r"}'],
+    ['it is no text', '{"threadId":7,"runId":"r"}'],
+    ['the name may be a second one', '{"thread_id":"t","runId":"r","threadId":"u"}'],
   ])('is not told when %s', (_, text) => {
     expect(readLeadingThreadId(text)).toBeUndefined();
   });

@@ -100,7 +100,6 @@ describe('readCapture', () => {
     const exchange = await read({ pieces, request: REQUEST });
     expect(exchange?.timing).toEqual({
       startedAt: 1000,
-      firstByteAt: 1010,
       firstEventAt: 1010,
       firstContentAt: 1020,
       endedAt: 2000,

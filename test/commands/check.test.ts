@@ -414,6 +414,29 @@ describe('check of the judge', () => {
   });
 });
 
+describe('check of tracing', () => {
+  it.each([
+    ['a sampler', { OTEL_TRACES_SAMPLER: 'often' }, 'OTEL_TRACES_SAMPLER: "often" is not known; using'],
+    ['an exporter', { OTEL_TRACES_EXPORTER: 'console,jaeger' }, 'OTEL_TRACES_EXPORTER: "jaeger" is not known'],
+    ['a protocol', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'The OTLP protocol "grpc" is not available'],
+    ['a size', { OTEL_BSP_MAX_QUEUE_SIZE: 'much' }, 'OTEL_BSP_MAX_QUEUE_SIZE: "much" is not a whole number above 0'],
+    ['a file of settings', { OTEL_CONFIG_FILE: '/etc/otel.yaml' }, 'OTEL_CONFIG_FILE decides alone'],
+  ])('warns of %s that the sidecar would not take as it stands, and fails for none', async (_, env, detail) => {
+    const run = await checked({ AGENT_URL: await status(200), OTEL_TRACES_EXPORTER: 'console', ...env });
+    expect(run.result('tracing')).toEqual({
+      item: 'tracing',
+      status: 'warning',
+      detail: expect.stringContaining(detail),
+    });
+    expect(run.ok).toBe(true);
+  });
+
+  it('says nothing of variables that make sense', async () => {
+    const run = await checked({ AGENT_URL: await status(200), OTEL_TRACES_SAMPLER: 'traceidratio' });
+    expect(run.result('tracing')).toBeUndefined();
+  });
+});
+
 describe('check of the exporter', () => {
   const withExporter = async (env: Readonly<Record<string, string>>) => {
     const run = await checked({ AGENT_URL: await status(200), OTEL_TRACES_EXPORTER: 'otlp', ...env });

@@ -112,3 +112,13 @@ it('finds the same chunks and the same data in every cut of every body', () => {
     }),
   );
 });
+
+it('lets go of what it kept of a read of many chunks', () => {
+  const scanner = createChunkScanner();
+  scanner.scan(Buffer.from('1\r\nx\r\n'.repeat(100)));
+  expect(scanner.found()).toBe(200);
+  scanner.scan(Buffer.from('1\r\nx\r\n'));
+
+  expect(scanner.found()).toBe(2);
+  expect(scanner.ranges).toHaveLength(2);
+});

@@ -171,6 +171,7 @@ describe('the copy of a long stream', () => {
 describe('the copy of a request that an early answer came before', () => {
   const START = `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"${'a'.repeat(50 * KIB)}`;
   const REST = `${'a'.repeat(140 * KIB)}"}]}`;
+  const STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9\r\n\r\ndata: 1\n\n';
   const HEAD = [
     'POST / HTTP/1.1',
     'Host: c',
@@ -180,12 +181,13 @@ describe('the copy of a request that an early answer came before', () => {
 
   it.each([
     ['a refusal', 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno', MIB],
-    ['a stream', 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9\r\n\r\ndata: 1\n\n', MIB],
+    ['a stream', STREAM, MIB],
     [
       'a refusal, and the rest is over the bound',
       'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno',
       100 * KIB,
     ],
+    ['a stream, and what came is over the bound', STREAM, 20 * KIB],
   ])('%s: what comes behind it changes nothing of what is lent', async (_name, answer, maxExchangeBytes) => {
     let received = 0;
     const wholeUpload = Promise.withResolvers<void>();
@@ -212,16 +214,18 @@ describe('the copy of a request that an early answer came before', () => {
         ),
     });
     const client = rawClient(sidecar.port, `${HEAD.join('\r\n')}\r\n\r\n${START}`);
-    const { request } = await lent.promise;
-    const body = Buffer.from(request.body!);
+    const { request, truncated } = await lent.promise;
+    const beginning = Buffer.from(request.head!);
     client.socket.write(REST);
     await wholeUpload.promise;
     for (let passed = 0; passed < 10; passed += 1) await turn();
     // What any other exchange does.
     for (let taken = 0; taken < 80; taken += 1) takeBlock().fill('b');
 
-    expect(body.toString('latin1')).toBe(START.slice(0, body.length));
-    expect(body.equals(Buffer.from(request.body!))).toBe(true);
+    expect(beginning.toString('latin1')).toBe(START.slice(0, 4 * KIB));
+    expect(beginning.equals(Buffer.from(request.head!))).toBe(true);
+    // Half of a request must not pass for all of it.
+    expect({ body: request.body, truncated }).toEqual({ body: undefined, truncated: true });
     expect(calls).toEqual(['finished']);
   });
 });

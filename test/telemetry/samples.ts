@@ -58,7 +58,6 @@ export function sampleExchange(changes: Partial<Exchange> = {}): Exchange {
     toolCalls: [],
     timing: {
       startedAt: NOW,
-      firstByteAt: NOW + 30,
       firstEventAt: NOW + 40,
       firstContentAt: NOW + 250,
       endedAt: NOW + 2_000,
