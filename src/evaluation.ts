@@ -1,4 +1,4 @@
-import type { Tracer } from '@opentelemetry/api';
+import { INVALID_TRACEID, isValidTraceId, type Tracer } from '@opentelemetry/api';
 import type { Config, JudgeConfig } from './config/config.ts';
 import { DEFAULT_THREAD_BOUNDS } from './conversation/threads.ts';
 import type { Judge } from './judge/judge.ts';
@@ -150,10 +150,10 @@ function logScorecard({ job, decision, results }: Scorecard, log: Logger, limite
     results.flatMap(({ metric, verdict }) => (verdict.kind === 'scored' ? [[metric, verdict.value]] : [])),
   );
   const { agent, cause: closing } = job;
-  const traceId = job.runs.at(-1)?.trace.traceId;
+  const { traceId = INVALID_TRACEID } = job.runs.at(-1)?.trace ?? {};
   const isJudged = decision !== 'judge_failed';
   log.info(
-    { agent, decision, closing, scores, traceId },
+    { agent, decision, closing, scores, ...(isValidTraceId(traceId) && { traceId }) },
     isJudged ? 'judged a conversation' : 'asked the judge about a conversation, in vain',
   );
   for (const { metric, verdict } of results) {

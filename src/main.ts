@@ -21,6 +21,9 @@ import type { Log } from './telemetry/log.ts';
 import { createPrometheus } from './telemetry/prometheus.ts';
 import { createRunSpans } from './telemetry/run-span.ts';
 
+const SHEDDING =
+  'new exchanges are not copied, since the event loop runs late, and their threads are not judged: give the sidecar more CPU, lower tap.share (TAP_SHARE) or raise tap.max_loop_delay (TAP_MAX_LOOP_DELAY)';
+
 export interface Sidecar {
   /** 0 when the proxy listens on a unix socket. */
   readonly proxyPort: number;
@@ -87,6 +90,7 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     share: config.tap.share,
     log,
   });
+  const limited = limitedLog(log, () => clock.now());
   const proxy = createProxyServer({
     agents: config.agents,
     observe: observer.observe,
@@ -97,9 +101,12 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     ...config.conversation,
     now: () => clock.now(),
     onTapDropped: (bytes) => prometheus.recordTeeDrop(bytes),
-    onTapShed: () => prometheus.recordTeeShed(),
+    onTapShed() {
+      prometheus.recordTeeShed();
+      limited('warn', 'shed', SHEDDING);
+    },
     onRefused: (refusal) => prometheus.recordRefusal(refusal),
-    onAgentFailed: agentFailureLog(limitedLog(log, () => clock.now())),
+    onAgentFailed: agentFailureLog(limited),
     onFault: (error) => log.error({ error }, 'an observer failed; the stream went on'),
   });
   const admin = await startAdminListener(

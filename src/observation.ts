@@ -25,7 +25,10 @@ import type { RunSpanFactory, RunSpans } from './telemetry/run-span.ts';
 
 export interface ObserverOptions {
   readonly runSpans: RunSpanFactory;
-  readonly prometheus: Pick<ProxyMetrics, 'requestStarted' | 'requestClosed' | 'requestEnded' | 'recordExchange'>;
+  readonly prometheus: Pick<
+    ProxyMetrics,
+    'requestStarted' | 'requestClosed' | 'requestEnded' | 'recordExchange' | 'recordLeftOut'
+  >;
   readonly store: Pick<Store, 'runBegan' | 'runSeen' | 'runEnded' | 'runMissed' | 'append'>;
   readonly bounds: ReadBounds;
   /**
@@ -112,7 +115,10 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
       if (isLost) await store.runMissed(request.agent);
       return;
     }
-    if (share < 1 && !isInShare(request, exchange.threadId)) return;
+    if (share < 1 && !isInShare(request, exchange.threadId)) {
+      prometheus.recordLeftOut(request);
+      return;
+    }
     const isReplay = exchange.kind === 'run' && (await append(exchange)) === 'replayed';
     prometheus.recordExchange(isReplay ? { ...exchange, kind: 'replay' } : exchange);
   }
@@ -157,6 +163,7 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
         },
         finished(end, capture) {
           if (end.errorCode === 'shutting_down') cut += 1;
+          if (leftOut) prometheus.recordLeftOut(request);
           // At once: what is still to be read of a request is no longer under way.
           prometheus.requestClosed(request);
           return track(

@@ -9,7 +9,7 @@ import { type Judge, JudgeError } from '../src/judge/judge.ts';
 import type { Metric } from '../src/metrics/metric.ts';
 import { METRICS } from '../src/metrics/registry.ts';
 import type { Decision, ScoringJob } from '../src/scoring/scorecard.ts';
-import { createLog } from '../src/telemetry/log.ts';
+import { createLog, type LogLevel } from '../src/telemetry/log.ts';
 import { assistant, call, exchange, user } from './support/exchanges.ts';
 import { virtualClock } from './support/virtual-clock.ts';
 
@@ -36,7 +36,7 @@ function configOf(rate: number, openAtStop: OpenAtStop): Config {
 /** How the judge treats one question. */
 type Mood = 'answers' | 'fails' | 'throws' | 'hangs';
 
-function setUp(rate: number, moods: readonly Mood[], openAtStop: OpenAtStop = 'judge') {
+function setUp(rate: number, moods: readonly Mood[], openAtStop: OpenAtStop = 'judge', level: LogLevel = 'warn') {
   const clock = virtualClock();
   const closings = { count: 0 };
   const decisions = new Map<Decision, number>();
@@ -91,7 +91,7 @@ function setUp(rate: number, moods: readonly Mood[], openAtStop: OpenAtStop = 'j
     },
     tracer: trace.getTracer('test'),
     clock,
-    log: createLog({ level: 'warn', destination: { write: (line) => logged.push(line) } }),
+    log: createLog({ level, destination: { write: (line) => logged.push(line) } }),
   });
   const decided = () => [...decisions.values()].reduce((total, count) => total + count, 0);
   return { clock, closings, decisions, causes, logged, decided, evaluation };
@@ -178,6 +178,17 @@ describe('a stop', () => {
     await evaluation.close(5 * SECOND);
     expect([...decisions]).toEqual([['scored', 2]]);
     expect(causes).toEqual(['idle', 'shutdown']);
+  });
+
+  it.each([
+    ['its trace, where there is one', 'a'.repeat(32), 'a'.repeat(32)],
+    ['no trace, where nothing was traced', '0'.repeat(32), undefined],
+  ])('is told by %s', async (_, traceId, expected) => {
+    const { logged, evaluation } = setUp(1, ['answers'], 'judge', 'info');
+    await evaluation.store.append({ ...answered('t1'), trace: { traceId, spanId: 'b'.repeat(16), traceFlags: 1 } });
+    await evaluation.close(5 * SECOND);
+    const judged = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'judged a conversation');
+    expect(judged.map((line) => line.traceId)).toEqual([expected]);
   });
 
   it('judges nothing of what a run or a person is still to add to', async () => {

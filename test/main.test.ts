@@ -201,7 +201,9 @@ it('tells the log of an agent that is down, once a minute', async () => {
 
 it('copies nothing new while the event loop runs late, says so, and judges no thread of which it left something out', async () => {
   await using agent = await startTideAgent();
-  const { clock, url, metrics, shows } = await start(agent.url, ['tap.max_loop_delay=1ms', 'shutdown.grace=0s']);
+  const lines: unknown[] = [];
+  const log = createLog({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  const { clock, url, metrics, shows } = await start(agent.url, ['tap.max_loop_delay=1ms', 'shutdown.grace=0s'], log);
   const isShedding = async () => /^agui_tee_shed_exchanges_total [1-9]/m.test(await metrics());
   const body = JSON.stringify({
     ...JSON.parse(RUN_REQUEST),
@@ -215,4 +217,7 @@ it('copies nothing new while the event loop runs late, says so, and judges no th
   clock.advance(IDLE_MS);
 
   expect(await shows('agui_eval_conversations_total{agent="harbour",decision="incomplete"} 1')).toBe(true);
+  expect(lines).toContainEqual(
+    expect.objectContaining({ level: 40, msg: expect.stringContaining('raise tap.max_loop_delay') }),
+  );
 });

@@ -26,6 +26,7 @@ function setUp(changes: Partial<ObserverOptions> = {}) {
     events: { onClosing: (closing) => closings.push(closing), onDropped: () => expect.unreachable() },
   });
   let active = 0;
+  let leftOut = 0;
   const observer = createObserver({
     runSpans: {
       start: () => ({
@@ -38,6 +39,7 @@ function setUp(changes: Partial<ObserverOptions> = {}) {
       requestClosed: () => (active -= 1),
       requestEnded: () => {},
       recordExchange: (exchange) => exchanges.push(exchange),
+      recordLeftOut: () => (leftOut += 1),
     },
     store,
     bounds: BOUNDS,
@@ -45,7 +47,7 @@ function setUp(changes: Partial<ObserverOptions> = {}) {
     log: { error: (_fields: unknown, message?: string) => logged.push(message ?? '') },
     ...changes,
   });
-  return { clock, closings, told, logged, exchanges, store, observer, active: () => active };
+  return { clock, closings, told, logged, exchanges, store, observer, active: () => active, leftOut: () => leftOut };
 }
 
 type Bench = ReturnType<typeof setUp>;
@@ -293,6 +295,19 @@ describe('a share of threads', () => {
     expect(bench.exchanges.map(({ threadId }) => threadId)).toEqual(
       threads.slice(0, 40).filter((threadId) => wanted(0.5, threadId)),
     );
+  });
+
+  it('counts what it leaves out, told by the request or only by the stream', async () => {
+    const bench = setUp({ share: 0.5 });
+    for (const [index, threadId] of threads.slice(0, 40).entries()) {
+      const request = { ...(index % 2 === 0 && { headers: { 'content-encoding': 'gzip' } }) };
+      const observation = bench.observer.observe(sampleRequest(request));
+      observation.requested?.(bytes(input(threadId, 'r')));
+      const capture = captureOf({ request: input(threadId, 'r'), pieces: [answer(threadId, 'r')] });
+      await observation.finished(sampleEnd(), observation.wantsCopy?.() ? capture : undefined);
+    }
+    expect(bench.leftOut() + bench.exchanges.length).toBe(40);
+    expect(bench.leftOut()).toBe(threads.slice(0, 40).filter((threadId) => !wanted(0.5, threadId)).length);
   });
 
   it('leaves out what names no thread', async () => {

@@ -43,6 +43,7 @@ export const serve: Command = {
         'no judge is configured: nothing is judged. Set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of yours.',
       );
     }
+    if (config.tap.share === 0) log.warn('tap.share is 0 (TAP_SHARE): nothing is copied, so nothing is judged');
     log.info(
       {
         proxy: config.listen.socket ?? `${config.listen.host}:${sidecar.proxyPort}`,
@@ -53,6 +54,7 @@ export const serve: Command = {
           metrics: metrics.map((each) => each.name),
         })),
         judge: config.judge.kind === 'on' && worker ? config.judge.model : 'off',
+        tapShare: config.tap.share,
         sampleRate: config.sampling.rate,
         idleMs: config.closing.idleMs,
       },

@@ -85,7 +85,7 @@ export class ExchangeCopy {
     }
   }
 
-  /** Reports what was left out, since the copy is wanted or would have been. Call it once. */
+  /** Reports what was left out, if the copy is still wanted. Call it once. */
   countOmissions(): void {
     const { onTapDropped, onTapShed } = this.#options;
     try {

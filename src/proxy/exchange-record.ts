@@ -81,10 +81,8 @@ export function openRecord(
     guard(() => {
       isWantedCopy = observation?.wantsCopy?.() ?? true;
     });
-    if (isWantedCopy) return;
-    // A body over the tap's bound is one reason why an observer may not know what it wants.
-    copy.countOmissions();
-    copy.release();
+    // What is not wanted is not missing, so nothing of it is counted as dropped.
+    if (!isWantedCopy) copy.release();
   }
 
   guard(() => {

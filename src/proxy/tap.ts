@@ -72,9 +72,10 @@ export class Tap {
       return;
     }
     this.#droppedBytes += copied.length + chunk.length;
-    this.#requestHead ??= Buffer.concat(
-      [copied.bytes(), chunk].map((bytes) => bytes.subarray(0, REQUEST_HEAD_BYTES)),
-    ).subarray(0, REQUEST_HEAD_BYTES);
+    if (this.#requestHead === undefined || this.#requestHead.length < REQUEST_HEAD_BYTES) {
+      const kept = (this.#requestHead ?? copied.bytes()).subarray(0, REQUEST_HEAD_BYTES);
+      this.#requestHead = Buffer.concat([kept, chunk.subarray(0, REQUEST_HEAD_BYTES - kept.length)]);
+    }
     this.#isRequestOver = true;
     this.#roomBytes += copied.length;
     copied.clear();

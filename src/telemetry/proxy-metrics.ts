@@ -47,6 +47,8 @@ export interface ProxyMetrics {
   recordTeeDrop(bytes: number): void;
   /** An exchange that was not copied because the process runs late. */
   recordTeeShed(): void;
+  /** A request that was not read because its thread is outside the share, or because it names none. */
+  recordLeftOut(request: ProxiedRequest): void;
 }
 
 export function createProxyMetrics(
@@ -139,6 +141,11 @@ export function createProxyMetrics(
     labels: [],
     known: [{}],
   });
+  const teeLeftOut = instruments.counter({
+    name: METRIC.teeLeftOut,
+    help: 'Requests that were not read because tap.share leaves their thread out or, below 1, because nobody named a thread.',
+    ...perAgent,
+  });
   const toolCalls = instruments.counter({
     name: METRIC.toolCalls,
     help: 'Tool calls seen on the wire, by how far they came.',
@@ -187,6 +194,7 @@ export function createProxyMetrics(
     },
     recordTeeDrop: (dropped) => teeDropped.inc({}, dropped),
     recordTeeShed: () => teeShed.inc({}),
+    recordLeftOut: (request) => teeLeftOut.inc({ agent: agent.of(request.agent) }),
   };
 }
 

@@ -114,6 +114,7 @@ export const METRIC = {
   streamParseErrors: 'agui_stream_parse_errors_total',
   teeDroppedBytes: 'agui_tee_dropped_bytes_total',
   teeShedExchanges: 'agui_tee_shed_exchanges_total',
+  teeLeftOut: 'agui_tee_left_out_requests_total',
   toolCalls: 'agui_tool_calls_total',
   otelSpans: 'agui_otel_spans_total',
   otelQueueLength: 'agui_otel_queue_length',

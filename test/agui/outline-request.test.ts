@@ -74,4 +74,13 @@ describe('the outline of a request', () => {
       expect(parseJson(outlineRequest(text))).toBeUndefined();
     }
   });
+
+  it.each([
+    ['its own', (members: object) => members],
+    ['its envelope', (members: object) => ({ method: 'agent/run', body: members })],
+    ['its forwarded properties', (members: object) => ({ threadId: 't', forwardedProps: members })],
+  ])('gives up where members come by the thousand, whether %s', (_, bodyOf) => {
+    const members = Object.fromEntries(Array.from({ length: 2_000 }, (_each, index) => [`key-${index}`, null]));
+    expect(outlineRequest(JSON.stringify(bodyOf(members)))).toBe('');
+  });
 });

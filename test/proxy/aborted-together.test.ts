@@ -58,6 +58,7 @@ it('30 streams of 5 MB that are aborted together leave the event loop its turns 
       requestClosed: () => (closed += 1),
       requestEnded: () => {},
       recordExchange: (exchange) => exchanges.push(exchange),
+      recordLeftOut: () => {},
     },
     store: {
       runBegan: async () => {},
