@@ -15,11 +15,12 @@ import {
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
 import { systemClock } from '../lib/clock.ts';
+import { maskUrls } from '../lib/mask-urls.ts';
 import { openCollectorConnections } from './collector-connections.ts';
 import { consoleExport } from './console-export.ts';
 import { countedExport, type SpanOutcome } from './counted-export.ts';
 import { diagLog } from './diag-log.ts';
-import { exportFailureLog } from './export-failure.ts';
+import { exportFailureLog, exportRemedy } from './export-failure.ts';
 import { isSamplingForced } from './force-sampling.ts';
 import { limitedLog } from './limited-log.ts';
 import type { Logger } from './log.ts';
@@ -138,7 +139,10 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     );
     const problem = await Promise.race([done, timeout]);
     timer.abort();
-    if (problem !== undefined) log.warn({ spansUnsettled: counted.unsettled() }, `OpenTelemetry: ${what} ${problem}`);
+    if (problem === undefined) return;
+    const remedy = exportRemedy('ECONNREFUSED', endpointVariable(env));
+    const lost = { spansUnsettled: counted.unsettled(), endpoint: maskUrls(tracesEndpoint(env)) };
+    log.warn(lost, `OpenTelemetry: ${what} ${problem}, and what was not sent is lost: ${remedy}`);
   }
 
   /** Rejects when spans are lost over it: nobody will count them any more. */
