@@ -8,7 +8,9 @@ export interface Effort {
   readonly processes: number;
   /** Short runs with each target before anything counts, and longer ones. */
   readonly warmUp: { readonly shortRuns: number; readonly longRuns: number };
-  /** Of each kind, with each process. */
+  /** Of each kind, with each process, before those that count. The first opens the connections; in the others V8 settles. */
+  readonly uncounted: number;
+  /** Of each kind, with each process, those that count. */
   readonly windows: number;
   readonly pacedEvents: number;
   /** Runs of silence with each process, of either kind. */
@@ -20,11 +22,12 @@ export interface Effort {
 }
 
 export const FULL: Effort = {
-  processes: 4,
+  processes: 3,
   warmUp: { shortRuns: 7000, longRuns: 1200 },
-  windows: 4,
+  uncounted: 6,
+  windows: 6,
   pacedEvents: 200,
-  silences: 8,
+  silences: 10,
   openStreams: 2000,
   openRounds: 2,
   holdMs: 5000,
@@ -32,6 +35,7 @@ export const FULL: Effort = {
 export const QUICK: Effort = {
   processes: 1,
   warmUp: { shortRuns: 100, longRuns: 10 },
+  uncounted: 1,
   windows: 2,
   pacedEvents: 100,
   silences: 5,
@@ -47,9 +51,9 @@ const LEAD_IN_MS = 500;
 const DELTA_LENGTH = 20;
 
 /** 20 streams with each target that speak fifty times a second. */
-export async function pacedStreams(field: Field, { windows, pacedEvents }: Effort): Promise<void> {
-  const run = { kind: 'paced', events: pacedEvents, everyMs: EVERY_MS, deltaLength: DELTA_LENGTH } as const;
-  for await (const shares of counted(field, windows, { lanes: 20, runsPerLane: 1, run, leadInMs: LEAD_IN_MS })) {
+export async function pacedStreams(field: Field, effort: Effort): Promise<void> {
+  const run = { kind: 'paced', events: effort.pacedEvents, everyMs: EVERY_MS, deltaLength: DELTA_LENGTH } as const;
+  for await (const shares of counted(field, effort, { lanes: 20, runsPerLane: 1, run, leadInMs: LEAD_IN_MS })) {
     for (const { name, cpuUs, outcome } of shares) {
       field.samples.add('cpuPerEvent', name, cpuUs / outcome.events);
       field.samples.add('p99', name, quantile(outcome.latenciesUs, 0.99));
@@ -58,17 +62,17 @@ export async function pacedStreams(field: Field, { windows, pacedEvents }: Effor
 }
 
 /** POSTs with ten deltas each, one after another on four connections. */
-export async function shortRuns(field: Field, { windows }: Effort): Promise<void> {
+export async function shortRuns(field: Field, effort: Effort): Promise<void> {
   const run = { kind: 'burst', events: 10, deltaLength: DELTA_LENGTH } as const;
-  for await (const shares of counted(field, windows, { lanes: 4, runsPerLane: 250, run })) {
+  for await (const shares of counted(field, effort, { lanes: 4, runsPerLane: 250, run })) {
     for (const { name, cpuUs, outcome } of shares) field.samples.add('cpuPerRun', name, cpuUs / outcome.runs);
   }
 }
 
 /** Streams of 900 KB in events of 64 KB, as fast as they are taken. The tap copies and reads all of it: its bound is 1 MiB. */
-export async function bulk(field: Field, { windows }: Effort): Promise<void> {
+export async function bulk(field: Field, effort: Effort): Promise<void> {
   const run = { kind: 'burst', events: 14, deltaLength: 64_000 } as const;
-  for await (const shares of counted(field, windows, { lanes: 2, runsPerLane: 30, run })) {
+  for await (const shares of counted(field, effort, { lanes: 2, runsPerLane: 30, run })) {
     for (const { name, cpuUs, outcome } of shares) {
       field.samples.add('cpuPerMegabyte', name, cpuUs / 1000 / (outcome.bytes / 1e6));
     }
@@ -125,8 +129,8 @@ export async function warmUp(field: Field, { warmUp: runsOf }: Effort): Promise<
   }
 }
 
-/** Windows of one load. The first is not counted: it opens the connections. */
-async function* counted(field: Field, windows: number, load: Omit<Load, 'targets'>) {
-  await window(field, load);
+/** Windows of one load that count, after those that do not. */
+async function* counted(field: Field, { uncounted, windows }: Effort, load: Omit<Load, 'targets'>) {
+  for (let count = 0; count < uncounted; count += 1) await window(field, load);
   for (let count = 0; count < windows; count += 1) yield await window(field, load);
 }
