@@ -100,14 +100,14 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
 function circumstances(
   cores: Cores,
   nginx: string | undefined,
-  { processes, windows, openStreams: streams, openRounds }: Effort,
+  { processes, windows, slices, openStreams: streams, openRounds }: Effort,
 ): string {
   return [
     nginx === undefined ? 'nginx was not installed.' : `nginx ${nginxVersion(nginx)}.`,
     cores.targets === undefined
       ? 'The processes could not be pinned, so targets may have disturbed each other.'
       : `All targets on core ${cores.targets}, agent and load client on core ${cores.load}.`,
-    `${processes} processes of each target in turn, each with ${windows} windows of each kind; memory: ${openRounds} processes with ${streams} streams each.`,
+    `${processes} processes of each target in turn, each with ${slices.counted} windows of paced streams and ${windows} of every other kind; memory: ${openRounds} processes with ${streams} streams each.`,
     `Load average at the end: ${loadavg()[0]?.toFixed(1)}.`,
   ].join(' ');
 }

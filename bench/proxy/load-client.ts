@@ -11,6 +11,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventTimes } from './event-times.ts';
 import {
+  type BoundedLoad,
   type ClientReply,
   type ClientRequest,
   type Endpoint,
@@ -32,17 +33,23 @@ const acknowledgements = connect(acknowledgementPort, '127.0.0.1').setNoDelay();
 const connections = new Map<string, Agent>();
 const openStreams = new Set<IncomingMessage>();
 
-/** What one target has had of a load so far. */
+/** What one target has had of a load since the last slice. */
 interface Tally {
   runs: number;
   events: number;
   bytes: number;
-  readonly latenciesUs: number[];
-  /** By run id. */
+  latenciesUs: number[];
+  /** Of the whole load, by run id. */
   readonly hashes: Map<string, string>;
 }
 
-async function send(load: Load): Promise<Readonly<Record<string, Outcome>>> {
+/** A load under way. */
+interface UnderWay {
+  readonly tallies: ReadonlyMap<Endpoint, Tally>;
+  readonly lanes: Promise<unknown>;
+}
+
+function start(load: Load, mayGoOn: (run: number) => boolean): UnderWay {
   const tallies = new Map<Endpoint, Tally>(
     load.targets.map((target) => [target, { runs: 0, events: 0, bytes: 0, latenciesUs: [], hashes: new Map() }]),
   );
@@ -50,30 +57,63 @@ async function send(load: Load): Promise<Readonly<Record<string, Outcome>>> {
   const lanes: Promise<void>[] = [];
   // Lane by lane and not target by target, so that no target's streams are always the first to be served.
   for (let lane = 0; lane < load.lanes; lane += 1) {
-    for (const [target, tally] of tallies) lanes.push(runLane(target, load, tally, countedFromUs));
+    for (const [target, tally] of tallies) lanes.push(runLane(target, load, tally, { mayGoOn, countedFromUs }));
   }
-  await Promise.all(lanes);
+  return { tallies, lanes: Promise.all(lanes) };
+}
 
+async function end({ tallies, lanes }: UnderWay): Promise<void> {
+  await lanes;
   const sent = await hashesOfAgent();
+  for (const [{ name }, { hashes }] of tallies) {
+    for (const [runId, hash] of hashes) {
+      if (sent.get(runId) !== hash) throw new Error(`A body that went through ${name} is not what the agent sent.`);
+    }
+  }
+}
+
+/** What came since this was last asked. */
+function takeOutcomes(tallies: ReadonlyMap<Endpoint, Tally>): Readonly<Record<string, Outcome>> {
   return Object.fromEntries(
     [...tallies].map(([{ name }, tally]) => {
-      for (const [runId, hash] of tally.hashes) {
-        if (sent.get(runId) !== hash) throw new Error(`A body that went through ${name} is not what the agent sent.`);
-      }
       const { runs, events, bytes, latenciesUs } = tally;
+      Object.assign(tally, { runs: 0, events: 0, bytes: 0, latenciesUs: [] });
       return [name, { runs, events, bytes, latenciesUs }];
     }),
   );
 }
 
+async function send({ runsPerLane, ...load }: BoundedLoad): Promise<Readonly<Record<string, Outcome>>> {
+  const underWay = start(load, (run) => run < runsPerLane);
+  await end(underWay);
+  return takeOutcomes(underWay.tallies);
+}
+
+/** The load that goes on until it is to finish. */
+let steady: UnderWay | undefined;
+let isFinishing = false;
+
+function begin(load: Load): void {
+  isFinishing = false;
+  steady = start(load, () => !isFinishing);
+  // What fails is told when it is to finish.
+  steady.lanes.catch(() => {});
+}
+
+async function finish(): Promise<void> {
+  isFinishing = true;
+  if (steady) await end(steady);
+  steady = undefined;
+}
+
 async function runLane(
   target: Endpoint,
-  { run, runsPerLane, leadInMs = 0 }: Load,
+  { run, leadInMs = 0 }: Load,
   tally: Tally,
-  countedFromUs: number,
+  { mayGoOn, countedFromUs }: { readonly mayGoOn: (run: number) => boolean; readonly countedFromUs: number },
 ): Promise<void> {
   if (leadInMs > 0) await sleep(Math.random() * leadInMs);
-  for (let at = 0; at < runsPerLane; at += 1) {
+  for (let at = 0; mayGoOn(at); at += 1) {
     const runId = randomUUID();
     const response = await post(target, runId, run);
     const sha256 = createHash('sha256');
@@ -96,7 +136,7 @@ async function runLane(
 }
 
 async function post({ name, port }: Endpoint, runId: string, plan: RunPlan): Promise<IncomingMessage> {
-  const request = begin({ name, port }, runId, plan);
+  const request = beginRun({ name, port }, runId, plan);
   const [response] = (await once(request, 'response').catch((cause: unknown) => {
     throw new Error(`${name} failed a run: ${String(cause)}`, { cause });
   })) as [IncomingMessage];
@@ -104,7 +144,7 @@ async function post({ name, port }: Endpoint, runId: string, plan: RunPlan): Pro
   return response;
 }
 
-function begin({ name, port }: Endpoint, runId: string, plan: RunPlan): ClientHttpRequest {
+function beginRun({ name, port }: Endpoint, runId: string, plan: RunPlan): ClientHttpRequest {
   const agent = connections.get(name) ?? new Agent({ keepAlive: true, maxFreeSockets: Infinity });
   connections.set(name, agent);
   const body = JSON.stringify({
@@ -126,7 +166,7 @@ function begin({ name, port }: Endpoint, runId: string, plan: RunPlan): ClientHt
 
 async function leaveSilence(target: Endpoint, plan: SilencePlan, leaveWhen: LeaveWhen): Promise<SilenceDelays> {
   const runId = randomUUID();
-  const request = begin(target, runId, plan);
+  const request = beginRun(target, runId, plan);
   // It is cut on purpose.
   request.on('error', () => {});
   const arrived = new Promise<number>((resolve) => request.once('response', () => resolve(hostClockUs())));
@@ -177,6 +217,14 @@ async function reply(request: ClientRequest): Promise<ClientReply> {
   switch (request.kind) {
     case 'load':
       return { kind: 'done', outcomes: await send(request.load) };
+    case 'begin':
+      begin(request.load);
+      return { kind: 'done', outcomes: {} };
+    case 'slice':
+      return { kind: 'done', outcomes: steady ? takeOutcomes(steady.tallies) : {} };
+    case 'finish':
+      await finish();
+      return { kind: 'done', outcomes: {} };
     case 'open':
       await Promise.all(request.targets.map((target) => open(target, request.streams, request.everyMs)));
       return { kind: 'done', outcomes: {} };

@@ -28,8 +28,6 @@ export interface Load {
   readonly targets: readonly Endpoint[];
   /** Runs under way at once, for each target. */
   readonly lanes: number;
-  /** Runs one after another in each lane, on a connection that is kept. */
-  readonly runsPerLane: number;
   readonly run: RunPlan;
   /**
    * Lanes begin at moments of their own in this time, and nothing emitted in it counts towards the latencies: all runs at once
@@ -38,7 +36,13 @@ export interface Load {
   readonly leadInMs?: number;
 }
 
-/** What came of a load for one target. Every body was what the agent sent, or the load has failed. */
+/** A load that ends by itself. */
+export interface BoundedLoad extends Load {
+  /** Runs one after another in each lane, on a connection that is kept. */
+  readonly runsPerLane: number;
+}
+
+/** What came of a load for one target. Every body that has ended was what the agent sent, or the load has failed. */
 export interface Outcome {
   readonly runs: number;
   readonly events: number;
@@ -49,7 +53,12 @@ export interface Outcome {
 
 /** What the runner asks of the load client. */
 export type ClientRequest =
-  | { readonly kind: 'load'; readonly load: Load }
+  | { readonly kind: 'load'; readonly load: BoundedLoad }
+  /** Begins a load in which runs follow each other in each lane until `finish`. */
+  | { readonly kind: 'begin'; readonly load: Load }
+  /** Asks for what came of that load since it was last asked for. */
+  | { readonly kind: 'slice' }
+  | { readonly kind: 'finish' }
   /** Opens so many streams with each target and holds them until `leave`. */
   | { readonly kind: 'open'; readonly targets: readonly Endpoint[]; readonly streams: number; readonly everyMs: number }
   | { readonly kind: 'leave' }

@@ -1,6 +1,6 @@
 import { quantile } from '../statistics.ts';
-import type { Load } from './plan.ts';
-import { type Field, window } from './window.ts';
+import type { BoundedLoad } from './plan.ts';
+import { type Field, slices, window } from './window.ts';
 
 /** How much of everything: a run that counts, or one that only shows that all works. */
 export interface Effort {
@@ -8,11 +8,13 @@ export interface Effort {
   readonly processes: number;
   /** Short runs with each target before anything counts, and longer ones. */
   readonly warmUp: { readonly shortRuns: number; readonly longRuns: number };
-  /** Of each kind, with each process, before those that count. The first opens the connections; in the others V8 settles. */
+  /** Windows of each other kind, with each process, before those that count. The first opens the connections; in the others V8 settles. */
   readonly uncounted: number;
-  /** Of each kind, with each process, those that count. */
+  /** Of each other kind, with each process, those that count. */
   readonly windows: number;
   readonly pacedEvents: number;
+  /** Windows of paced streams: how long each is, and how many come before those that count. */
+  readonly slices: { readonly ms: number; readonly uncounted: number; readonly counted: number };
   /** Runs of silence with each process, of either kind. */
   readonly silences: number;
   readonly openStreams: number;
@@ -27,6 +29,7 @@ export const FULL: Effort = {
   uncounted: 6,
   windows: 6,
   pacedEvents: 200,
+  slices: { ms: 5000, uncounted: 12, counted: 8 },
   silences: 10,
   openStreams: 2000,
   openRounds: 2,
@@ -37,7 +40,8 @@ export const QUICK: Effort = {
   warmUp: { shortRuns: 100, longRuns: 10 },
   uncounted: 1,
   windows: 2,
-  pacedEvents: 100,
+  pacedEvents: 50,
+  slices: { ms: 1000, uncounted: 1, counted: 3 },
   silences: 5,
   openStreams: 200,
   openRounds: 1,
@@ -45,19 +49,24 @@ export const QUICK: Effort = {
 };
 
 const EVERY_MS = 20;
-/** Less than the shortest run lasts. */
-const LEAD_IN_MS = 500;
 /** A word or two, as models emit them; an event of it has some 150 bytes. */
 const DELTA_LENGTH = 20;
 
-/** 20 streams with each target that speak fifty times a second. */
-export async function pacedStreams(field: Field, effort: Effort): Promise<void> {
-  const run = { kind: 'paced', events: effort.pacedEvents, everyMs: EVERY_MS, deltaLength: DELTA_LENGTH } as const;
-  for await (const shares of counted(field, effort, { lanes: 20, runsPerLane: 1, run, leadInMs: LEAD_IN_MS })) {
+/**
+ * 20 streams with each target that speak fifty times a second. Runs follow each other and begin and end at moments of their own,
+ * as behind a service in use: a target never has all of them at the same point, and never none.
+ */
+export async function pacedStreams(field: Field, { pacedEvents, slices: { ms, uncounted, counted: count } }: Effort): Promise<void> {
+  const run = { kind: 'paced', events: pacedEvents, everyMs: EVERY_MS, deltaLength: DELTA_LENGTH } as const;
+  let slice = 0;
+  for await (const shares of slices(field, { lanes: 20, run, leadInMs: pacedEvents * EVERY_MS }, ms)) {
+    slice += 1;
+    if (slice <= uncounted) continue;
     for (const { name, cpuUs, outcome } of shares) {
       field.samples.add('cpuPerEvent', name, cpuUs / outcome.events);
       field.samples.add('p99', name, quantile(outcome.latenciesUs, 0.99));
     }
+    if (slice === uncounted + count) return;
   }
 }
 
@@ -130,7 +139,7 @@ export async function warmUp(field: Field, { warmUp: runsOf }: Effort): Promise<
 }
 
 /** Windows of one load that count, after those that do not. */
-async function* counted(field: Field, { uncounted, windows }: Effort, load: Omit<Load, 'targets'>) {
+async function* counted(field: Field, { uncounted, windows }: Effort, load: Omit<BoundedLoad, 'targets'>) {
   for (let count = 0; count < uncounted; count += 1) await window(field, load);
   for (let count = 0; count < windows; count += 1) yield await window(field, load);
 }

@@ -149,16 +149,12 @@ export class Threads {
   /** When the next thread is due, in epoch milliseconds; absent when none is open. */
   nextDueAt(): number | undefined {
     const { idleMs, waitingMs, openRunMs } = this.#options;
-    const oldest = [
-      [this.#active, idleMs],
-      [this.#waiting, waitingMs],
-      [this.#running, openRunMs],
-    ] as const;
-    const due = oldest.flatMap(([threads, afterMs]) => {
-      const thread = first(threads)?.[1];
-      return thread ? [thread.lastSeenAt + afterMs] : [];
-    });
-    return due.length > 0 ? Math.min(...due) : undefined;
+    const dueAt = Math.min(
+      oldestSeenAt(this.#active) + idleMs,
+      oldestSeenAt(this.#waiting) + waitingMs,
+      oldestSeenAt(this.#running) + openRunMs,
+    );
+    return dueAt === Infinity ? undefined : dueAt;
   }
 
   /** Closes every open thread at once, since the process stops. */
@@ -238,6 +234,9 @@ export class Threads {
     }
   }
 }
+
+/** Infinity when there is none. */
+const oldestSeenAt = (threads: Map<string, Thread>): number => first(threads)?.[1].lastSeenAt ?? Infinity;
 
 function first<Value>(map: Map<string, Value>): [string, Value] | undefined {
   return map.entries().next().value;

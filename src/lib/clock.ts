@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+
 /** Time as an argument, so that everything that waits can be tested on a virtual clock. */
 export interface Clock {
   /** Epoch milliseconds, fractional, never going back. */

@@ -51,13 +51,13 @@ export class ArrivalLog {
     if (ms !== this.#lastMs) {
       this.#lastMs = ms;
       this.#lastAt = this.#filled;
-      filling.writeUInt32LE(ms, this.#filled + 4);
+      writeUint32(filling, this.#filled + 4, ms);
       this.#filled += HEADER_BYTES;
     }
     // Not by `set`, which would need a view made for it.
     bytes.copy(filling, this.#filled, start, end);
     this.#filled += end - start;
-    filling.writeUInt32LE(this.#filled - this.#lastAt - HEADER_BYTES, this.#lastAt);
+    writeUint32(filling, this.#lastAt, this.#filled - this.#lastAt - HEADER_BYTES);
   }
 
   /** `room`: bytes that still go into the block being filled. */
@@ -119,6 +119,14 @@ export class ArrivalLog {
     this.#lastMs = -1;
     this.#capacity = 0;
   }
+}
+
+/** As `Buffer.writeUInt32LE` does, whose checks and calls cost more than these four bytes. */
+function writeUint32(block: Buffer, at: number, value: number): void {
+  block[at] = value;
+  block[at + 1] = value >>> 8;
+  block[at + 2] = value >>> 16;
+  block[at + 3] = value >>> 24;
 }
 
 /** Where no more than a header has room, a block has come to its end: no record is empty. */

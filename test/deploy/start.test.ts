@@ -4,7 +4,12 @@ import { describe, expect, it } from 'vitest';
 const ROOT = new URL('../../', import.meta.url);
 const text = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
 
-const OPTIONS = ['--max-semi-space-size=16', '--v8-pool-size=1', '--no-allocation-site-pretenuring'];
+const OPTIONS = [
+  '--max-semi-space-size=16',
+  '--v8-pool-size=1',
+  '--no-allocation-site-pretenuring',
+  '--no-memory-reducer',
+];
 
 /** Each of the ways in which the sidecar is started in earnest. */
 const WAYS = [
