@@ -163,9 +163,9 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
         },
         finished(end, capture) {
           if (end.errorCode === 'shutting_down') cut += 1;
-          if (leftOut) prometheus.recordLeftOut(request);
           // At once: what is still to be read of a request is no longer under way.
           prometheus.requestClosed(request);
+          if (leftOut) prometheus.recordLeftOut(request);
           return track(
             attempt(request, 'an exchange could not be recorded', () =>
               finish({ request, spans, begun }, end, capture),
@@ -189,11 +189,14 @@ function leadingThreadId(request: ProxiedRequest, body: Uint8Array): string | un
   return readLeadingThreadId(textOf(request, body.subarray(0, BEGINNING_BYTES)) ?? '');
 }
 
-/** What the body tells; one that was over a bound is here by its beginning. */
+/** What the body tells at a glance; one that was over a bound is here by its beginning. */
 function readHead(request: ProxiedRequest, body: Uint8Array): RunHead | undefined {
   const text = textOf(request, body);
   if (text === undefined) return undefined;
-  const whole = readRunHead(parseJson(outlineRequest(text)));
+  const outline = outlineRequest(text);
+  // Not worth more than a glance. A name of a thread from anywhere in it would be a guess.
+  if (outline === '') return undefined;
+  const whole = readRunHead(parseJson(outline));
   if (whole) return whole;
   const threadId = readThreadId(text);
   return threadId === undefined ? undefined : unreadRequest(threadId);

@@ -25,7 +25,7 @@ interface Efforts {
 
 const FULL: Efforts = {
   warmUp: { pairs: 1, leadInMs: 250, measuredMs: 9000 },
-  usual: { pairs: 3, leadInMs: 1500, measuredMs: 10_000 },
+  usual: { pairs: 5, leadInMs: 1500, measuredMs: 10_000 },
   flood: { pairs: 3, leadInMs: 2500, measuredMs: 10_000 },
 };
 const QUICK: Efforts = {

@@ -8,13 +8,10 @@ import type {
   Endpoint,
   Load,
   LeaveWhen,
-  Outcome,
+  Outcomes,
   SilenceDelays,
   SilencePlan,
 } from './plan.ts';
-
-/** By name of the target. */
-type Outcomes = Readonly<Record<string, Outcome>>;
 
 /** The load client, as the runner sees it. */
 export interface Client {
@@ -26,7 +23,7 @@ export interface Client {
   readonly send: (load: BoundedLoad) => Promise<Outcomes>;
   /** Begins a load that goes on until `finish`, which throws as `send` does. */
   readonly begin: (load: Load) => Promise<void>;
-  /** What came of it since the last slice. */
+  /** What came of it since the last slice. Throws when a run has failed. */
   readonly slice: () => Promise<Outcomes>;
   readonly finish: () => Promise<void>;
   /** Opens so many streams with each target and holds them; `leave` ends them all. */
@@ -44,25 +41,22 @@ export async function startClient(
   const module = new URL('load-client.ts', import.meta.url);
   const { child } = await startModule(module, [agent.port, agent.acknowledgementPort], cores);
   return {
-    send: async ({ targets, ...load }) =>
-      outcomesOf(await ask(child, { kind: 'load', load: { ...load, targets: targets.map(endpoint) } })),
-    begin: async ({ targets, ...load }) => {
-      await ask(child, { kind: 'begin', load: { ...load, targets: targets.map(endpoint) } });
+    send: async (load) => (await ask(child, { kind: 'load', load: plain(load) }, 'outcomes')).outcomes,
+    begin: async (load) => {
+      await ask(child, { kind: 'begin', load: plain(load) }, 'done');
     },
-    slice: async () => outcomesOf(await ask(child, { kind: 'slice' })),
+    slice: async () => (await ask(child, { kind: 'slice' }, 'outcomes')).outcomes,
     finish: async () => {
-      await ask(child, { kind: 'finish' });
+      await ask(child, { kind: 'finish' }, 'done');
     },
     open: async (targets, streams, everyMs) => {
-      await ask(child, { kind: 'open', targets: targets.map(endpoint), streams, everyMs });
+      await ask(child, { kind: 'open', targets: targets.map(endpoint), streams, everyMs }, 'done');
     },
     leave: async () => {
-      await ask(child, { kind: 'leave' });
+      await ask(child, { kind: 'leave' }, 'done');
     },
-    leaveSilence: async (target, plan, leave) => {
-      const reply = await ask(child, { kind: 'silence', target: endpoint(target), plan, leave });
-      return reply.kind === 'silence' ? reply.delays : { headUs: NaN, closeUs: NaN };
-    },
+    leaveSilence: async (target, plan, leave) =>
+      (await ask(child, { kind: 'silence', target: endpoint(target), plan, leave }, 'silence')).delays,
     stop: () => stop(child),
   };
 }
@@ -70,14 +64,23 @@ export async function startClient(
 /** A target is more than what can be sent to another process. */
 const endpoint = ({ name, port }: Endpoint): Endpoint => ({ name, port });
 
-type Answer = Exclude<ClientReply, { readonly kind: 'failed' }>;
+const plain = <Sent extends Load>(load: Sent): Sent => ({ ...load, targets: load.targets.map(endpoint) });
 
-const outcomesOf = (answer: Answer): Outcomes => (answer.kind === 'done' ? answer.outcomes : {});
+type Answer<Kind extends ClientReply['kind']> = Extract<ClientReply, { readonly kind: Kind }>;
 
-async function ask(client: ChildProcess, request: ClientRequest): Promise<Answer> {
+/** @throws when the load client fails, or answers with something else than `kind`. */
+async function ask<Kind extends ClientReply['kind']>(
+  client: ChildProcess,
+  request: ClientRequest,
+  kind: Kind,
+): Promise<Answer<Kind>> {
   const reply = once(client, 'message');
   client.send(request);
   const [answer] = (await reply) as [ClientReply];
   if (answer.kind === 'failed') throw new Error(answer.message);
+  if (!isOf(kind, answer)) throw new Error(`The load client answered "${answer.kind}", not "${kind}".`);
   return answer;
 }
+
+const isOf = <Kind extends ClientReply['kind']>(kind: Kind, answer: ClientReply): answer is Answer<Kind> =>
+  answer.kind === kind;

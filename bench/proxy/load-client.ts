@@ -18,7 +18,7 @@ import {
   hostClockUs,
   type LeaveWhen,
   type Load,
-  type Outcome,
+  type Outcomes,
   type RunPlan,
   type SilenceDelays,
   type SilencePlan,
@@ -73,7 +73,7 @@ async function end({ tallies, lanes }: UnderWay): Promise<void> {
 }
 
 /** What came since this was last asked. */
-function takeOutcomes(tallies: ReadonlyMap<Endpoint, Tally>): Readonly<Record<string, Outcome>> {
+function takeOutcomes(tallies: ReadonlyMap<Endpoint, Tally>): Outcomes {
   return Object.fromEntries(
     [...tallies].map(([{ name }, tally]) => {
       const { runs, events, bytes, latenciesUs } = tally;
@@ -83,27 +83,43 @@ function takeOutcomes(tallies: ReadonlyMap<Endpoint, Tally>): Readonly<Record<st
   );
 }
 
-async function send({ runsPerLane, ...load }: BoundedLoad): Promise<Readonly<Record<string, Outcome>>> {
-  const underWay = start(load, (run) => run < runsPerLane);
-  await end(underWay);
-  return takeOutcomes(underWay.tallies);
+async function send({ runsPerLane, ...load }: BoundedLoad): Promise<Outcomes> {
+  const sent = start(load, (run) => run < runsPerLane);
+  await end(sent);
+  return takeOutcomes(sent.tallies);
 }
 
-/** The load that goes on until it is to finish. */
-let steady: UnderWay | undefined;
-let isFinishing = false;
+/** A load that goes on until it is to finish. */
+interface Steady extends UnderWay {
+  readonly state: { isFinishing: boolean; failure?: unknown };
+}
+
+let steady: Steady | undefined;
 
 function begin(load: Load): void {
-  isFinishing = false;
-  steady = start(load, () => !isFinishing);
-  // What fails is told when it is to finish.
-  steady.lanes.catch(() => {});
+  const state: Steady['state'] = { isFinishing: false };
+  steady = { ...start(load, () => !state.isFinishing), state };
+  steady.lanes.catch((failure: unknown) => {
+    state.isFinishing = true;
+    state.failure = failure;
+  });
+}
+
+const NO_LOAD = 'No load was begun.';
+
+/** @throws when there is none, or a run of it has failed. */
+function underWay(): Steady {
+  if (!steady) throw new Error(NO_LOAD);
+  if (steady.state.failure !== undefined) throw steady.state.failure;
+  return steady;
 }
 
 async function finish(): Promise<void> {
-  isFinishing = true;
-  if (steady) await end(steady);
+  const ending = steady;
   steady = undefined;
+  if (!ending) throw new Error(NO_LOAD);
+  ending.state.isFinishing = true;
+  await end(ending);
 }
 
 async function runLane(
@@ -216,21 +232,21 @@ async function leave(): Promise<void> {
 async function reply(request: ClientRequest): Promise<ClientReply> {
   switch (request.kind) {
     case 'load':
-      return { kind: 'done', outcomes: await send(request.load) };
+      return { kind: 'outcomes', outcomes: await send(request.load) };
     case 'begin':
       begin(request.load);
-      return { kind: 'done', outcomes: {} };
+      return { kind: 'done' };
     case 'slice':
-      return { kind: 'done', outcomes: steady ? takeOutcomes(steady.tallies) : {} };
+      return { kind: 'outcomes', outcomes: takeOutcomes(underWay().tallies) };
     case 'finish':
       await finish();
-      return { kind: 'done', outcomes: {} };
+      return { kind: 'done' };
     case 'open':
       await Promise.all(request.targets.map((target) => open(target, request.streams, request.everyMs)));
-      return { kind: 'done', outcomes: {} };
+      return { kind: 'done' };
     case 'leave':
       await leave();
-      return { kind: 'done', outcomes: {} };
+      return { kind: 'done' };
     case 'silence':
       return { kind: 'silence', delays: await leaveSilence(request.target, request.plan, request.leave) };
   }

@@ -51,6 +51,9 @@ export interface Outcome {
   readonly latenciesUs: readonly number[];
 }
 
+/** By name of the target. */
+export type Outcomes = Readonly<Record<string, Outcome>>;
+
 /** What the runner asks of the load client. */
 export type ClientRequest =
   | { readonly kind: 'load'; readonly load: BoundedLoad }
@@ -69,7 +72,8 @@ export type ClientRequest =
 export type LeaveWhen = 'begun' | 'head';
 
 export type ClientReply =
-  | { readonly kind: 'done'; readonly outcomes: Readonly<Record<string, Outcome>> }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'outcomes'; readonly outcomes: Outcomes }
   | { readonly kind: 'silence'; readonly delays: SilenceDelays }
   | { readonly kind: 'failed'; readonly message: string };
 

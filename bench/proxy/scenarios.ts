@@ -8,9 +8,9 @@ export interface Effort {
   readonly processes: number;
   /** Short runs with each target before anything counts, and longer ones. */
   readonly warmUp: { readonly shortRuns: number; readonly longRuns: number };
-  /** Windows of each other kind, with each process, before those that count. The first opens the connections; in the others V8 settles. */
+  /** Windows of each kind but paced streams, with each process, before those that count: the first opens connections, then V8 settles. */
   readonly uncounted: number;
-  /** Of each other kind, with each process, those that count. */
+  /** Those that count. */
   readonly windows: number;
   readonly pacedEvents: number;
   /** Windows of paced streams: how long each is, and how many come before those that count. */
@@ -24,13 +24,13 @@ export interface Effort {
 }
 
 export const FULL: Effort = {
-  processes: 3,
+  processes: 4,
   warmUp: { shortRuns: 7000, longRuns: 1200 },
   uncounted: 6,
   windows: 6,
   pacedEvents: 200,
-  slices: { ms: 5000, uncounted: 12, counted: 8 },
-  silences: 10,
+  slices: { ms: 5000, uncounted: 8, counted: 8 },
+  silences: 8,
   openStreams: 2000,
   openRounds: 2,
   holdMs: 5000,
@@ -56,7 +56,10 @@ const DELTA_LENGTH = 20;
  * 20 streams with each target that speak fifty times a second. Runs follow each other and begin and end at moments of their own,
  * as behind a service in use: a target never has all of them at the same point, and never none.
  */
-export async function pacedStreams(field: Field, { pacedEvents, slices: { ms, uncounted, counted: count } }: Effort): Promise<void> {
+export async function pacedStreams(
+  field: Field,
+  { pacedEvents, slices: { ms, uncounted, counted: windows } }: Effort,
+): Promise<void> {
   const run = { kind: 'paced', events: pacedEvents, everyMs: EVERY_MS, deltaLength: DELTA_LENGTH } as const;
   let slice = 0;
   for await (const shares of slices(field, { lanes: 20, run, leadInMs: pacedEvents * EVERY_MS }, ms)) {
@@ -66,7 +69,7 @@ export async function pacedStreams(field: Field, { pacedEvents, slices: { ms, un
       field.samples.add('cpuPerEvent', name, cpuUs / outcome.events);
       field.samples.add('p99', name, quantile(outcome.latenciesUs, 0.99));
     }
-    if (slice === uncounted + count) return;
+    if (slice === uncounted + windows) return;
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuUs, quiet } from './accounting.ts';
 import type { Client } from './client.ts';
-import type { BoundedLoad, Load, Outcome } from './plan.ts';
+import type { BoundedLoad, Load, Outcome, Outcomes } from './plan.ts';
 import type { Delay } from './promptness.ts';
 import type { Samples } from './samples.ts';
 import type { Target } from './targets/target.ts';
@@ -61,7 +61,7 @@ const used = (targets: readonly Target[]): readonly number[] => targets.map(({ p
 
 function sharesOf(
   targets: readonly Target[],
-  outcomes: Readonly<Record<string, Outcome>>,
+  outcomes: Outcomes,
   before: readonly number[],
   after: readonly number[],
 ): readonly Share[] {

@@ -3,6 +3,7 @@ import { atOnce, type Steps } from '../lib/steps.ts';
 import type { ExchangeKind, Interrupt } from './exchange.ts';
 import { readCustomInterrupt } from './interrupts.ts';
 import { readLeniently, unnoticed } from './lenient.ts';
+import { outlineRequest } from './outline-request.ts';
 import { readingWireMessages, type WireMessage } from './wire-message.ts';
 
 /** What tells which run a request asks for, if any, without a look into its messages. */
@@ -57,17 +58,17 @@ export function readRunHead(body: JsonValue | undefined): RunHead | undefined {
 const THREAD_ID = /"thread_?[iI]d"\s*:\s*("(?:[^"\\]|\\.){1,512}")/u;
 
 /**
- * The thread that the beginning of a body names, when the whole is not there to be parsed. Clients write it first; one
- * that is found inside a message's text would be escaped.
+ * The thread that the beginning of a body names, when the whole is not there to be parsed. One that is named inside of its
+ * state, its messages or whatever else a run does not depend on is another.
  */
-export const readThreadId = (head: string): string | undefined => threadIdBy(THREAD_ID, head);
+export const readThreadId = (head: string): string | undefined => threadIdBy(THREAD_ID, outlineRequest(head));
 
 const LEADING_THREAD_ID = /^\s*\{\s*"threadId"\s*:\s*("(?:[^"\\]|\\.){1,512}")\s*,\s*"runId"\s*:/u;
 
 /**
  * The thread of a body that names it first and its run second, as AG-UI's own clients do: told by the beginning, however long
  * the history behind it. Of an envelope only the whole can tell. A thread that is named twice has no agreed meaning
- * (RFC 8259 §4); here the first counts.
+ * (RFC 8259 §4); to whoever asks this the first counts.
  */
 export const readLeadingThreadId = (beginning: string): string | undefined => threadIdBy(LEADING_THREAD_ID, beginning);
 

@@ -4,13 +4,13 @@ import { endOfString } from '../lib/parse-json.ts';
 /** What of a request is looked into, in both ways that clients write it. */
 const LOOKED_INTO = new Set(['"body"', '"forwardedProps"', '"forwarded_props"', '"command"']);
 
-/** More strings than these are in the head of no request, and each costs time that streams wait for. */
-const MOST_STRINGS = 1_000;
+/** What is kept or left out piece by piece costs time that streams wait for, and few requests have more pieces than these. */
+const MOST_PIECES = 1_000;
 
 /**
  * The JSON of a request without what its head does not depend on: an object that is none of its own, nor of its envelope,
  * is empty, and of each list there is at most one item, a 0. To parse that costs little, however long the messages and the
- * state are. What is left out is not looked at either, so it may be no JSON. Empty for a request with members by the thousand.
+ * state are. What is left out is not looked at either, so it may be no JSON. Empty for a request of too many members to look into.
  */
 export function outlineRequest(text: string): string {
   const pieces: string[] = [];
@@ -20,8 +20,9 @@ export function outlineRequest(text: string): string {
   /** The depth of the list or object that is being left out. */
   let leftOut: number | undefined;
   let lastString = '';
-  let strings = 0;
+  let pieceCount = 0;
   const leaveOut = (end: number, shown: string): void => {
+    pieceCount += 1;
     pieces.push(text.slice(from, end), shown);
     leftOut = depth;
   };
@@ -31,8 +32,8 @@ export function outlineRequest(text: string): string {
         const end = endOfString(text, at);
         if (leftOut === undefined) {
           lastString = text.slice(at, end + 1);
-          strings += 1;
-          if (strings > MOST_STRINGS) return '';
+          pieceCount += 1;
+          if (pieceCount > MOST_PIECES) return '';
         }
         at = end;
         break;
@@ -40,10 +41,12 @@ export function outlineRequest(text: string): string {
       case JSON_CODE.arrayStart:
         depth += 1;
         if (leftOut === undefined) leaveOut(at, isEmptyList(text, at) ? '[]' : '[0]');
+        if (pieceCount > MOST_PIECES) return '';
         break;
       case JSON_CODE.objectStart:
         depth += 1;
         if (leftOut === undefined && depth > 1 && !LOOKED_INTO.has(lastString)) leaveOut(at, '{}');
+        if (pieceCount > MOST_PIECES) return '';
         break;
       case JSON_CODE.arrayEnd:
       case JSON_CODE.objectEnd:

@@ -87,13 +87,6 @@ function* readingRequestText(text: string): Steps<RunRequest | undefined> {
   return yield* readingRunRequest(yield* parsingJson(text));
 }
 
-/**
- * The functions that the latest reading made for itself, and with them what it read. V8 holds optimised code of functions that
- * are made anew for each reading only as long as one of them lives: without this a full collection between two readings would
- * lose all of it, and what follows would run at a fraction of its speed for some twenty seconds.
- */
-const latest: { reading?: readonly unknown[] } = {};
-
 async function readResponse(
   capture: Capture,
   format: StreamFormat,
@@ -102,28 +95,58 @@ async function readResponse(
 ): Promise<ContentEnd> {
   if (!capture.response) return 'complete';
   const { body, contentEncoding } = capture.response;
+  const reader = await openBodyReader(format, fold, bounds);
+  const end = await decodeContent(contentEncoding, slicesOf(body), reader.take);
+  // What a bound cut off is not the stream's last event.
+  await reader.finish(end === 'complete' && !capture.truncated);
+  return reader.hasStopped() ? 'stopped' : end;
+}
+
+/** Reads a decoded body into a fold. */
+interface BodyReader {
+  /** False: a bound was reached, and nothing more is read. */
+  readonly take: (slice: Arrival) => boolean | Promise<boolean>;
+  /** @param isWhole false: what is still unfinished is no event. */
+  finish(isWhole: boolean): Promise<void>;
+  readonly hasStopped: () => boolean;
+}
+
+async function openBodyReader(format: StreamFormat, fold: Fold, bounds: ReadBounds): Promise<BodyReader> {
   const input = pacedInput(fold);
   const reader = await openStreamReader(format, input, bounds);
   let room = bounds.maxDecodedBytes;
   let unsettledBytes = 0;
   const wantsMore = () => room >= 0 && !reader.hasStopped();
-  const take = ({ bytes, at }: Arrival) => {
-    reader.push(room < bytes.length ? bytes.subarray(0, room) : bytes, at);
-    room -= bytes.length;
-    unsettledBytes += bytes.length;
-    // Not after every event that came by itself: that would be a good part of the work.
-    if (unsettledBytes < SLICE_BYTES) return wantsMore();
-    unsettledBytes = 0;
-    const settled = input.settle();
-    return settled ? settled.then(wantsMore) : wantsMore();
+  return {
+    take({ bytes, at }) {
+      reader.push(room < bytes.length ? bytes.subarray(0, room) : bytes, at);
+      room -= bytes.length;
+      unsettledBytes += bytes.length;
+      // Not after every event that came by itself: that would be a good part of the work.
+      if (unsettledBytes < SLICE_BYTES) return wantsMore();
+      unsettledBytes = 0;
+      const settled = input.settle();
+      return settled ? settled.then(wantsMore) : wantsMore();
+    },
+    async finish(isWhole) {
+      if (isWhole) reader.end();
+      await input.settle();
+    },
+    hasStopped: reader.hasStopped,
   };
-  latest.reading = [reader, input, fold, wantsMore, take];
-  const end = await decodeContent(contentEncoding, slicesOf(body), take);
-  // What a bound cut off is not the stream's last event.
-  if (end === 'complete' && !capture.truncated) reader.end();
-  await input.settle();
-  return reader.hasStopped() ? 'stopped' : end;
 }
+
+/**
+ * One reader that reads nothing, for as long as the process lives. Reader, decoder, parser and fold are made of functions that
+ * are made anew for each copy, and V8 holds the optimised code of such a function only as long as one made at the same place
+ * lives, used or not. Without this a full collection between two readings would lose all of it.
+ */
+const held: unknown[] = [];
+
+async function holdReader(): Promise<void> {
+  held.push(await openBodyReader('sse', await paced(openFold()), { maxEventBytes: 0, maxDecodedBytes: 0 }));
+}
+void holdReader();
 
 /** The body in slices that are worth a turn of the event loop at most. */
 function* slicesOf(body: Iterable<Arrival>): Generator<Arrival> {

@@ -18,13 +18,16 @@ export function exportFailureLog(
 ): (error: unknown, spans: number) => void {
   const shown = maskUrls(endpoint);
   return (error, spans) => {
-    const remedy = exportRemedy(statusOf(error) ?? errorCode(error), variable);
+    const remedy = exportRemedy(failureOf(error), variable);
     const message = `spans could not be sent (${reasonOf(error)}): ${remedy}; until then spans are lost, and metrics are not`;
     limited('error', 'spans', message, { endpoint: shown, spans });
   };
 }
 
-/** What to do about a collector that takes no spans. `failure`: the status of its answer, or the system's code for there being none. */
+/** The status of the collector's answer, or the system's code for there being none. */
+export const failureOf = (error: unknown): number | string | undefined => statusOf(error) ?? errorCode(error);
+
+/** What to do about a collector that takes no spans. `failure`: see {@link failureOf}. */
 export function exportRemedy(failure: number | string | undefined, variable: EndpointVariable): string {
   switch (failure) {
     case 'ECONNREFUSED':

@@ -18,7 +18,7 @@ export function environmentProblems(env: Environment): readonly string[] {
   const note: OnProblem = (problem) => void problems.push(problem);
   if (exporterNames(env, note).length === 0) return problems;
   if (valueOf(env, 'OTEL_CONFIG_FILE') !== undefined) {
-    note('OTEL_CONFIG_FILE decides alone; spans are not counted, none forced');
+    return ['OTEL_CONFIG_FILE decides alone; spans are not counted, none forced'];
   }
   batchLimits(env, note);
   samplerChoice(env, note);
@@ -30,18 +30,21 @@ const unnoticed: OnProblem = () => {};
 /** Where spans go; nowhere when tracing is turned off. */
 export function exporterNames(env: Environment, onProblem: OnProblem = unnoticed): readonly ExporterName[] {
   if (valueOf(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return [];
-  const protocol = valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? valueOf(env, 'OTEL_EXPORTER_OTLP_PROTOCOL');
-  if (protocol !== undefined && protocol !== 'http/json') {
-    onProblem(`the OTLP protocol "${protocol}" is not available; spans are sent as http/json`);
-  }
   const given = valueOf(env, 'OTEL_TRACES_EXPORTER');
-  if (given === undefined) return ['otlp'];
-  const names = given.split(',').map((name) => name.trim());
+  const names = given?.split(',').map((name) => name.trim()) ?? ['otlp'];
   if (names.includes('none')) return [];
   for (const name of names.filter((each) => !isExporterName(each))) {
     onProblem(`OTEL_TRACES_EXPORTER: "${name}" is not known; expected otlp, console or none`);
   }
+  if (names.includes('otlp')) noteProtocol(env, onProblem);
   return [...new Set(names)].filter(isExporterName);
+}
+
+function noteProtocol(env: Environment, onProblem: OnProblem): void {
+  const protocol = valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? valueOf(env, 'OTEL_EXPORTER_OTLP_PROTOCOL');
+  if (protocol !== undefined && protocol !== 'http/json') {
+    onProblem(`the OTLP protocol "${protocol}" is not available; spans are sent as http/json`);
+  }
 }
 
 const DEFAULT_ENDPOINT = 'http://localhost:4318';

@@ -20,7 +20,7 @@ import { openCollectorConnections } from './collector-connections.ts';
 import { consoleExport } from './console-export.ts';
 import { countedExport, type SpanOutcome } from './counted-export.ts';
 import { diagLog } from './diag-log.ts';
-import { exportFailureLog, exportRemedy } from './export-failure.ts';
+import { exportFailureLog, exportRemedy, failureOf } from './export-failure.ts';
 import { isSamplingForced } from './force-sampling.ts';
 import { limitedLog } from './limited-log.ts';
 import type { Logger } from './log.ts';
@@ -91,6 +91,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     variable: endpointVariable(env),
   });
   let spansFailed = 0;
+  let lastFailure: number | string | undefined;
   const limits = batchLimits(env);
   const counted = countedExport({
     exporter: new OTLPTraceExporter({
@@ -106,6 +107,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     onSpans,
     onFailed(error, count) {
       spansFailed += count;
+      lastFailure = failureOf(error);
       logExportFailure(error, count);
     },
   });
@@ -130,7 +132,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
   });
   diag.setLogger(logger, logOptions);
 
-  async function bounded(what: string, work: () => Promise<unknown>): Promise<void> {
+  async function bounded(work: () => Promise<unknown>): Promise<void> {
     const timer = new AbortController();
     const timeout = delay(timeoutMs, `given up after ${timeoutMs} ms`, { signal: timer.signal }).catch(() => undefined);
     const done = work().then(
@@ -140,9 +142,10 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     const problem = await Promise.race([done, timeout]);
     timer.abort();
     if (problem === undefined) return;
-    const remedy = exportRemedy('ECONNREFUSED', endpointVariable(env));
+    // Of one that never answered there is nothing to go by: most likely there is none.
+    const remedy = exportRemedy(lastFailure ?? 'ECONNREFUSED', endpointVariable(env));
     const lost = { spansUnsettled: counted.unsettled(), endpoint: maskUrls(tracesEndpoint(env)) };
-    log.warn(lost, `OpenTelemetry: ${what} ${problem}, and what was not sent is lost: ${remedy}`);
+    log.warn(lost, `OpenTelemetry: shutdown ${problem}, and what was not sent is lost: ${remedy}`);
   }
 
   /** Rejects when spans are lost over it: nobody will count them any more. */
@@ -157,7 +160,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     isTracing: true,
     queueLength: () => counted.queueLength(),
     shutdown() {
-      stopping ??= bounded('shutdown', sendTheRest).then(unregister);
+      stopping ??= bounded(sendTheRest).then(unregister);
       return stopping;
     },
     [Symbol.asyncDispose]: () => telemetry.shutdown(),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exchangeKind, readLeadingThreadId, readRunHead, readRunRequest } from '../../src/agui/input.ts';
+import { exchangeKind, readLeadingThreadId, readRunHead, readRunRequest, readThreadId } from '../../src/agui/input.ts';
 
 describe('readRunRequest', () => {
   it('reads camelCase and snake_case alike', () => {
@@ -173,5 +173,31 @@ describe('what an exchange is to its conversation', () => {
     ['/', { threadId: 't', messages: said, forwardedProps: { __proxiedMCPRequest: {} } }, 'auxiliary'],
   ])('of a request to %s for %j before it is answered: %s', (path, body, kind) => {
     expect(exchangeKind(path, readRunHead(body), false)).toBe(kind);
+  });
+});
+
+describe('the thread that the beginning of a body names', () => {
+  it.each([
+    ['first', '{"threadId":"real","messages":[{"id":"1","content":"wh'],
+    ['in the other spelling', '{"thread_id":"real","messages":[{'],
+    ['behind one in the state', '{"state":{"threadId":"inner"},"threadId":"real","messages":[{'],
+    [
+      'behind one in the messages',
+      '{"messages":[{"threadId":"inner","content":[{"threadId":"inner"}]}],"threadId":"real","sta',
+    ],
+    [
+      'in an envelope, behind its parameters',
+      '{"method":"agent/run","params":{"threadId":"inner"},"body":{"threadId":"real","mes',
+    ],
+  ])('is found %s', (_, head) => {
+    expect(readThreadId(head)).toBe('real');
+  });
+
+  it.each([
+    ['it only stands in the state', '{"state":{"threadId":"inner","more":"'],
+    ['it only stands in a text', '{"messages":[{"content":"\\"threadId\\":\\"inner\\"'],
+    ['it is cut off', '{"threadId":"rea'],
+  ])('is not told when %s', (_, head) => {
+    expect(readThreadId(head)).toBeUndefined();
   });
 });

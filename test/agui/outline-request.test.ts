@@ -83,4 +83,13 @@ describe('the outline of a request', () => {
     const members = Object.fromEntries(Array.from({ length: 2_000 }, (_each, index) => [`key-${index}`, null]));
     expect(outlineRequest(JSON.stringify(bodyOf(members)))).toBe('');
   });
+
+  it.each([
+    ['lists', '[]'],
+    ['objects', '{}'],
+  ])('gives up where %s come by the thousand', (_, piece) => {
+    const members = Array.from({ length: 2_000 }, (_each, index) => `"key-${index}":${piece}`).join();
+    expect(outlineRequest(`{${piece.repeat(2_000)}`)).toBe('');
+    expect(outlineRequest(`{"threadId":"t","forwardedProps":{${members}}}`)).toBe('');
+  });
 });

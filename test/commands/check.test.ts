@@ -418,7 +418,11 @@ describe('check of tracing', () => {
   it.each([
     ['a sampler', { OTEL_TRACES_SAMPLER: 'often' }, 'OTEL_TRACES_SAMPLER: "often" is not known; using'],
     ['an exporter', { OTEL_TRACES_EXPORTER: 'console,jaeger' }, 'OTEL_TRACES_EXPORTER: "jaeger" is not known'],
-    ['a protocol', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'The OTLP protocol "grpc" is not available'],
+    [
+      'a protocol',
+      { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      'The OTLP protocol "grpc" is not available',
+    ],
     ['a size', { OTEL_BSP_MAX_QUEUE_SIZE: 'much' }, 'OTEL_BSP_MAX_QUEUE_SIZE: "much" is not a whole number above 0'],
     ['a file of settings', { OTEL_CONFIG_FILE: '/etc/otel.yaml' }, 'OTEL_CONFIG_FILE decides alone'],
   ])('warns of %s that the sidecar would not take as it stands, and fails for none', async (_, env, detail) => {

@@ -102,9 +102,14 @@ describe('startTelemetry', () => {
     expect(telemetry.queueLength()).toBe(0);
   });
 
-  it.each(['refuse', 'unavailable', 'hang'] as const)(
-    'shuts down within its bound, without rejecting, when the collector does %s',
-    async (mood) => {
+  it.each([
+    ['refuse', 'start a collector'],
+    ['unavailable', 'start a collector'],
+    ['hang', 'start a collector'],
+    ['reject', `see the collector's own log`],
+  ] as const)(
+    'shuts down within its bound, without rejecting, when the collector does %s, and says what to do',
+    async (mood, remedy) => {
       await using receiver = await startOtlpReceiver();
       const { telemetry, log } = start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, { timeoutMs: 300 });
       if (mood === 'refuse') await receiver.stop();
@@ -112,7 +117,9 @@ describe('startTelemetry', () => {
       endSpans(1);
       await telemetry.shutdown();
       await telemetry.shutdown();
-      expect(log.join('')).toMatch(/OpenTelemetry: shutdown (?:failed|given up after 300 ms).* start a collector/);
+      expect(log.join('')).toMatch(
+        new RegExp(`OpenTelemetry: shutdown (?:failed|given up after 300 ms).* lost: ${remedy}`),
+      );
     },
   );
 
