@@ -33,6 +33,15 @@ Options:
 What each finds is written to docs/performance.md, unless an option is given.
 `;
 
+/** What was asked for is not there. The message says what is. */
+export class UsageError extends Error {}
+
+/** @throws {UsageError} when `only` is given and takes none of `names`. */
+export function requireOne(only: string | undefined, names: readonly string[], takes: (name: string) => boolean): void {
+  if (only === undefined || names.some(takes)) return;
+  throw new UsageError(`--only "${only}" is none of: ${names.join(', ')}.`);
+}
+
 export interface Arguments {
   /** Empty: all benchmarks. */
   readonly names: readonly string[];

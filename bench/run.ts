@@ -1,5 +1,5 @@
 import type { Found } from './found.ts';
-import { type Arguments, type BenchOptions, readArguments, USAGE } from './options.ts';
+import { type Arguments, type BenchOptions, readArguments, USAGE, UsageError } from './options.ts';
 import { writeToPage } from './page.ts';
 
 /** Each is loaded only when it runs. */
@@ -45,4 +45,7 @@ function refuse(message: string): number {
   return 2;
 }
 
-process.exitCode = await run(process.argv.slice(2));
+process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
+  if (error instanceof UsageError) return refuse(error.message);
+  throw error;
+});

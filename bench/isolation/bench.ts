@@ -1,7 +1,7 @@
 import { loadavg } from 'node:os';
 import type { Found } from '../found.ts';
 import { headline } from '../headline.ts';
-import type { BenchOptions } from '../options.ts';
+import { type BenchOptions, requireOne } from '../options.ts';
 import { requireAccounting } from '../proxy/accounting.ts';
 import { startClient } from '../proxy/client.ts';
 import { assignCores } from '../proxy/cores.ts';
@@ -45,6 +45,11 @@ interface Row {
  * with what the agent sent.
  */
 export async function benchIsolation({ quick, only }: BenchOptions): Promise<Found> {
+  requireOne(
+    only,
+    COMPARISONS.map(({ name }) => name),
+    (name) => name.includes(only ?? ''),
+  );
   requireAccounting();
   const efforts = quick ? QUICK : FULL;
   const cores = assignCores();

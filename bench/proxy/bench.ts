@@ -1,7 +1,7 @@
 import { loadavg } from 'node:os';
 import type { Found } from '../found.ts';
 import { headline } from '../headline.ts';
-import type { BenchOptions } from '../options.ts';
+import { type BenchOptions, requireOne } from '../options.ts';
 import { requireAccounting, requireOpenFiles } from './accounting.ts';
 import { startClient } from './client.ts';
 import { assignCores, type Cores } from './cores.ts';
@@ -21,11 +21,15 @@ import type { Target } from './targets/target.ts';
  */
 const SCENARIOS = { 'short-runs': shortRuns, 'lock-step': lockStep, promptness, paced: pacedStreams, bulk } as const;
 
+/** The one that has processes of its own. */
+const MEMORY = 'memory';
+
 /**
  * The sidecar beside other proxies in the same windows: all of them on one core, agent and load client on the others. Every
  * body that comes through is compared with what the agent sent.
  */
 export async function benchProxy({ quick, only, other }: BenchOptions): Promise<Found> {
+  requireOne(only, [...Object.keys(SCENARIOS), MEMORY], (name) => name === only);
   const effort = quick ? QUICK : FULL;
   requireAccounting();
   requireOpenFiles(effort.openStreams);
@@ -46,7 +50,7 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
   const place = { agentPort: agent.announcement.port, cores };
   const copies: Copies[] = [];
   try {
-    const processes = only === 'memory' ? 0 : effort.processes;
+    const processes = only === MEMORY ? 0 : effort.processes;
     for (let round = 0; round < processes; round += 1) {
       const targets = await Promise.all(kinds.map((kind) => kind.start(place)));
       try {
@@ -60,7 +64,7 @@ export async function benchProxy({ quick, only, other }: BenchOptions): Promise<
         await Promise.all(targets.map((target) => target.stop()));
       }
     }
-    if (only === undefined || only === 'memory') {
+    if (only === undefined || only === MEMORY) {
       await timed('memory', () => openStreams(kinds, place, client, samples, effort));
     }
   } finally {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readArguments } from '../../bench/options.ts';
+import { readArguments, requireOne, UsageError } from '../../bench/options.ts';
 
 it('writes to the page when nothing is left out or added', () => {
   expect(readArguments(['proxy']).isForPage).toBe(true);
@@ -26,4 +26,11 @@ it.each(['PASS_THROUGH', '=false', ''])('refuses --with %j, which sets nothing, 
   expect(() => readArguments([`--with=${pair}`])).toThrow(
     new TypeError(`--with "${pair}" is no SETTING=VALUE. Give both, such as --with PASS_THROUGH=false.`),
   );
+});
+
+it('refuses --only what there is none of, and says what there is', () => {
+  const takes = (only: string | undefined) => () => requireOne(only, ['paced', 'bulk'], (name) => name === only);
+  expect(takes('bulk')).not.toThrow();
+  expect(takes(undefined)).not.toThrow();
+  expect(takes('nonsense')).toThrow(new UsageError('--only "nonsense" is none of: paced, bulk.'));
 });
