@@ -63,6 +63,9 @@ export function readArguments(args: readonly string[]): Arguments {
     },
   });
   const { quick, only, against: checkout, with: pairs } = values;
+  if (only !== undefined && names.length !== 1) {
+    throw new TypeError(`--only "${only}" is of one benchmark. Name that one, such as: proxy --only paced.`);
+  }
   const settings = Object.fromEntries(pairs.map(readSetting));
   const other = checkout === undefined && pairs.length === 0 ? undefined : { checkout, settings };
   return { names, options: { quick, only, other }, isForPage: !quick && only === undefined && other === undefined };

@@ -5,7 +5,7 @@ it('writes to the page when nothing is left out or added', () => {
   expect(readArguments(['proxy']).isForPage).toBe(true);
 });
 
-it.each([[['--quick']], [['--only', 'bulk']], [['--against', '../elsewhere']], [['--with', 'A=b']]])(
+it.each([[['--quick']], [['proxy', '--only', 'bulk']], [['--against', '../elsewhere']], [['--with', 'A=b']]])(
   'does not write to the page with %j',
   (args) => {
     expect(readArguments(args).isForPage).toBe(false);
@@ -27,6 +27,13 @@ it.each(['PASS_THROUGH', '=false', ''])('refuses --with %j, which sets nothing, 
     new TypeError(`--with "${pair}" is no SETTING=VALUE. Give both, such as --with PASS_THROUGH=false.`),
   );
 });
+
+it.each([[['--only', 'paced']], [['proxy', 'isolation', '--only', 'paced']]])(
+  'refuses %j before anything runs: a part is of one benchmark',
+  (args) => {
+    expect(() => readArguments(args)).toThrow('Name that one, such as: proxy --only paced.');
+  },
+);
 
 it('refuses --only what there is none of, and says what there is', () => {
   const takes = (only: string | undefined) => () => requireOne(only, ['paced', 'bulk'], (name) => name === only);
