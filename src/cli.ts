@@ -80,7 +80,10 @@ function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(name === 'SIGINT' ? 130 : 143);
+      if (controller.signal.aborted) {
+        stderr.write(`agui-sidecar: a second signal, ${name}: ended at once, with what was still under way\n`);
+        process.exit(name === 'SIGINT' ? 130 : 143);
+      }
       controller.abort(new Error(`${name} received`));
     });
   }

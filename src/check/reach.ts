@@ -30,6 +30,7 @@ const WHY: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'has a host name that could not be looked up',
   EHOSTUNREACH: 'is on a host that cannot be reached',
   ENETUNREACH: 'is on a network that cannot be reached',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'does not speak TLS: its URL may have to begin with http://',
 };
 
 /**

@@ -34,8 +34,8 @@ export interface AttemptEvents {
   readonly failed: (failure: Failure) => void;
   /** The sidecar itself failed over what the agent sent. Its connection ends by that, which is told as well. */
   readonly defect: (defect: unknown) => void;
-  /** The connection broke behind the head of the answer. */
-  readonly broken: () => void;
+  /** The connection broke behind the head of the answer, or what came on it was not HTTP any more. */
+  readonly broken: (cause: NodeJS.ErrnoException) => void;
 }
 
 /** Doing these again does the same (RFC 9110 §9.2.2), so they may be sent again whatever became of the first. */
@@ -110,7 +110,7 @@ export function openAttempt(
     });
   }
   request.on('error', (cause: NodeJS.ErrnoException) => {
-    if (settled) return events.broken();
+    if (settled) return events.broken(cause);
     settled = true;
     const isUnheard = !connected || (request.socket?.bytesRead ?? bytesReadBefore) === bytesReadBefore;
     const mayRepeat = (request.reusedSocket || !connected) && isReset(cause) && isUnheard;

@@ -1,6 +1,7 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { createChunkScanner } from './chunk-scanner.ts';
+import { UpstreamInvalid } from './errors.ts';
 import { giveBack, isLargeRead } from './read-blocks.ts';
 
 /** Where the chunks of a body go that pass around Node's parser. */
@@ -137,7 +138,7 @@ export function openBypass(
     const found = scanner.found();
     for (let index = 0; index < found; index += 2) data(bytes, ranges[index]!, ranges[index + 1]!);
     if (end === 'incomplete') begun = Buffer.from(bytes.subarray(passed));
-    if (end === 'broken') socket.destroy();
+    if (end === 'broken') socket.destroy(new UpstreamInvalid('a chunk goes on behind its end'));
     if (end !== 'other') return;
     stepAside();
     handedBack();

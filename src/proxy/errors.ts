@@ -38,7 +38,7 @@ const STATUS = {
   upstream_unreachable: 502,
   /** The connection was made and broke before the response was complete. */
   upstream_reset: 502,
-  /** What came back is not HTTP, or has a head beyond what the parser takes. */
+  /** What came back is not HTTP, or not up to its end, or has a head beyond what the parser takes. */
   upstream_invalid: 502,
   /** The sidecar stopped and its grace period was over. */
   shutting_down: 503,
@@ -58,7 +58,7 @@ export function isReset(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
 
-/** The agent answers in a way that is HTTP, and cannot be meant. */
+/** The agent answers in a way that cannot be meant, or is no HTTP from some point on. */
 export class UpstreamInvalid extends Error {
   override readonly name = 'UpstreamInvalid';
 }

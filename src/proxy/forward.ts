@@ -6,6 +6,7 @@ import {
   type AgentErrorCode,
   type AgentFailure,
   causeOf,
+  codeOfUpstreamError,
   describeUpstreamError,
   type ProxyErrorCode,
   sendError,
@@ -73,6 +74,7 @@ export function forward(
   };
   let upstream: ClientRequest | undefined;
   let incoming: IncomingMessage | undefined;
+  let brokenBy: NodeJS.ErrnoException | undefined;
   let closed = false;
   let upgraded = false;
   /** The sidecar ends the agent's connection, be it for a stop or a defect: nothing that follows is the agent's fault. */
@@ -107,7 +109,8 @@ export function forward(
         record.failed('internal_error');
         options.onDefect(thrown);
       },
-      broken() {
+      broken(cause) {
+        brokenBy = cause;
         // Node would take an answer that only the end of its connection delimits for whole.
         if (incoming && !incoming.complete) incoming.destroy();
       },
@@ -144,9 +147,11 @@ export function forward(
         forwarded: record.responseChunk,
         broken: () => {
           if (closed) return;
-          record.failed('upstream_reset');
+          // A connection that was closed in the ordinary way breaks an answer as well, and no error tells.
+          const code = brokenBy ? codeOfUpstreamError(brokenBy, true) : 'upstream_reset';
+          record.failed(code);
           breakOff(head, request);
-          blame('upstream_reset');
+          blame(code, brokenBy);
         },
       });
     } catch {

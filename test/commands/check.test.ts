@@ -290,6 +290,15 @@ describe('check of an agent', () => {
     });
   });
 
+  it('fails when what listens speaks HTTP without TLS, and says what its URL may have to begin with', async () => {
+    const url = (await status(200)).replace('http:', 'https:');
+    const run = await checked({ AGENT_URL: url });
+    expect(run.result('agent agent')).toMatchObject({
+      status: 'failed',
+      detail: `${url} does not speak TLS: its URL may have to begin with http://.`,
+    });
+  });
+
   it('fails when what listens does not speak HTTP', async () => {
     const sockets = new Set<{ destroy(): void }>();
     const server = createTcpServer((socket) => {

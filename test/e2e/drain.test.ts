@@ -307,5 +307,6 @@ describe('a stop', () => {
 
     expect(await sidecar.exited).toBe(status);
     expect(await stream?.closed).toBe('ECONNRESET');
+    expect(sidecar.log.at(-1)?.['msg']).toContain(`a second signal, ${signal}`);
   });
 });

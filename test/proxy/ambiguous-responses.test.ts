@@ -165,7 +165,7 @@ describe('a body whose chunks could be read in two ways is never taken for whole
     expect(received).not.toMatch(/\r\n0\r\n|stray/);
     const data = received.slice(received.indexOf('\r\n\r\n') + 4).replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n|\r\n$/g, '');
     expect(passed.startsWith(data)).toBe(true);
-    expect((await sidecar.ended()).end).toMatchObject({ transport: 'upstream_error', errorCode: 'upstream_reset' });
+    expect((await sidecar.ended()).end).toMatchObject({ transport: 'upstream_error', errorCode: 'upstream_invalid' });
     await expectOwnAnswers(sidecar);
   });
 

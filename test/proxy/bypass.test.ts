@@ -124,7 +124,7 @@ it.each(['3\r\nonex\r\n', '3\r\none\n3\r\ntwo\r\n0\r\n\r\n', 'z\r\n', '-3\r\none
     const sidecar = await startProxy(agent.url);
 
     await expect(ask(sidecar.url)).rejects.toThrow(/aborted|socket hang up|Parse Error/);
-    expect((await sidecar.ended()).end).toMatchObject({ transport: 'upstream_error', errorCode: 'upstream_reset' });
+    expect((await sidecar.ended()).end).toMatchObject({ transport: 'upstream_error', errorCode: 'upstream_invalid' });
   },
 );
 

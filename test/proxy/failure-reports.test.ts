@@ -59,6 +59,24 @@ describe('the failure of an agent is reported once', () => {
     }
   });
 
+  it.each([
+    ['a size that is no number', 'g\r\n'],
+    ['an extension that no parser takes', '9; a=b\r\ndata: 2\n\n\r\n'],
+    ['data that go on behind their size', '3\r\nabcdef\r\n'],
+    ['a head of its own in place of a chunk', 'HTTP/1.1 200 OK\r\n\r\n'],
+  ])('when its stream goes on with %s', async (_name, rest) => {
+    const agent = await agentThat((socket) => socket.write(`${CHUNKED}9\r\ndata: 1\n\n\r\n`));
+    const { sidecar, failures } = await reporting(agent.url);
+    const client = rawClient(sidecar.port, 'GET / HTTP/1.1\r\nHost: c\r\n\r\n');
+    await client.until('data: 1');
+    for (const socket of agent.sockets) socket.write(rest);
+    await client.closed;
+    expect((await sidecar.ended()).end).toMatchObject({ transport: 'upstream_error', errorCode: 'upstream_invalid' });
+    expect(failures).toMatchObject([
+      { code: 'upstream_invalid', cause: expect.stringMatching(/^HPE_|behind its end/) },
+    ]);
+  });
+
   it('when it does not answer in time, and by which limit', async () => {
     const agent = await muteAgent();
     const { sidecar, failures } = await reporting(agent.url, { firstByteTimeoutMs: 1 });
