@@ -8,6 +8,7 @@ import { EVENT_TYPES } from './agui/read-event.ts';
 import type { Config } from './config/config.ts';
 import { configuredMetrics, createEvaluation, openJudge } from './evaluation.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import { createGathering } from './lib/gathering.ts';
 import { ListenError } from './lib/listen-error.ts';
 import { type LoopDelay, watchLoopDelay } from './lib/loop-delay.ts';
 import { packageVersion } from './lib/version.ts';
@@ -23,6 +24,15 @@ import { createRunSpans } from './telemetry/run-span.ts';
 
 const SHEDDING =
   'new exchanges are not copied, since the event loop runs late, and their threads are not judged: give the sidecar more CPU, lower tap.share (TAP_SHARE) or raise tap.max_loop_delay (TAP_MAX_LOOP_DELAY)';
+
+/**
+ * Copies that are read one right after the other find the code that reads them in the caches of the CPU, which it has left
+ * when streams have been forwarded for a while. More than these gain little.
+ */
+const MOST_READ_TOGETHER = 16;
+
+/** Part of `tap.max_total` that may wait to be read together; the rest is for streams under way. */
+const WAITING_PART = 1 / 8;
 
 export interface Sidecar {
   /** 0 when the proxy listens on a unix socket. */
@@ -88,6 +98,12 @@ export async function startSidecar(config: Config, options: SidecarOptions): Pro
     store: evaluation.store,
     bounds: { maxEventBytes: config.tap.maxEventBytes, maxDecodedBytes: config.tap.maxExchangeBytes },
     share: config.tap.share,
+    gathering: createGathering({
+      delayMs: config.tap.readDelayMs,
+      most: MOST_READ_TOGETHER,
+      mostWeight: config.tap.maxTotalBytes * WAITING_PART,
+      clock,
+    }),
     log,
   });
   const limited = limitedLog(log, () => clock.now());

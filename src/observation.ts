@@ -14,6 +14,7 @@ import { type ReadBounds, readCapture } from './agui/read-capture.ts';
 import type { ThreadKey } from './conversation/conversation.ts';
 import type { MergeKind } from './conversation/merge-runs.ts';
 import { createBag } from './lib/bag.ts';
+import type { Gathering } from './lib/gathering.ts';
 import { parseJson } from './lib/json.ts';
 import { createLimit } from './lib/limit.ts';
 import type { Observe, ProxiedRequest, RequestEnd } from './proxy/observer.ts';
@@ -36,6 +37,8 @@ export interface ObserverOptions {
    * from a whole one. Below 1 an exchange is left out when neither request nor stream names a thread.
    */
   readonly share: number;
+  /** Where copies wait to be read, by their bytes. */
+  readonly gathering: Gathering;
   readonly log: Pick<Logger, 'error'>;
 }
 
@@ -58,7 +61,8 @@ interface Observed {
 }
 
 /** What is done about each proxied request beside forwarding it: spans, counts, and its exchange to the store. */
-export function createObserver({ runSpans, prometheus, store, bounds, share, log }: ObserverOptions): Observer {
+export function createObserver(options: ObserverOptions): Observer {
+  const { runSpans, prometheus, store, bounds, share, gathering, log } = options;
   const unfinished = createBag<Promise<unknown>>();
   let cut = 0;
   // One at a time: each gives the event loop back after every step, and the steps of several would add up. What waits is
@@ -98,6 +102,7 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
   }
 
   async function finish({ request, spans, begun }: Observed, end: RequestEnd, capture?: Capture): Promise<void> {
+    if (capture) await gathering.join(end.requestBytes + end.responseBytes);
     const read =
       capture &&
       (await attempt(request, 'an exchange could not be read; the stream went on', async () => ({
@@ -175,7 +180,10 @@ export function createObserver({ runSpans, prometheus, store, bounds, share, log
       };
     },
     async settled() {
-      while (unfinished.size() > 0) await Promise.all(unfinished.items());
+      while (unfinished.size() > 0) {
+        gathering.release();
+        await Promise.all(unfinished.items());
+      }
     },
     unsettled: unfinished.size,
     cut: () => cut,

@@ -25,7 +25,7 @@ async function start(
     CLOSING_IDLE: '60s',
   };
   const result = resolveConfig(
-    { env, sets: ['listen.port=0', 'admin.port=0', 'tap.max_loop_delay=0s', ...sets] },
+    { env, sets: ['listen.port=0', 'admin.port=0', 'tap.max_loop_delay=0s', 'tap.read_delay=0s', ...sets] },
     METRICS,
   );
   if (!result.ok) throw new Error(JSON.stringify(result.problems));

@@ -4,6 +4,7 @@ import type { Exchange } from '../src/agui/exchange.ts';
 import { isPartlySeen } from '../src/conversation/completion.ts';
 import type { MergeKind } from '../src/conversation/merge-runs.ts';
 import type { Closing } from '../src/conversation/threads.ts';
+import { createGathering } from '../src/lib/gathering.ts';
 import { createObserver, type ObserverOptions } from '../src/observation.ts';
 import type { ProxiedRequest } from '../src/proxy/observer.ts';
 import { createMemoryStore } from '../src/store/memory.ts';
@@ -44,6 +45,7 @@ function setUp(changes: Partial<ObserverOptions> = {}) {
     store,
     bounds: BOUNDS,
     share: 1,
+    gathering: createGathering({ delayMs: 0, most: 1, mostWeight: 1, clock }),
     log: { error: (_fields: unknown, message?: string) => logged.push(message ?? '') },
     ...changes,
   });
@@ -381,6 +383,31 @@ describe('what fails', () => {
   });
 });
 
+describe('copies that wait to be read together', () => {
+  it('are read in the order in which their exchanges ended, when the first has waited its time', async () => {
+    const clock = virtualClock();
+    const bench = setUp({ gathering: createGathering({ delayMs: 1000, most: 100, mostWeight: Infinity, clock }) });
+    const finished = ['r1', 'r2'].map((runId) => pass(bench, { body: input('t', runId), stream: answer('t', runId) }));
+    for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(bench.exchanges).toEqual([]);
+
+    clock.advance(1000);
+    await Promise.all(finished);
+    expect(bench.exchanges.map(({ runId }) => runId)).toEqual(['r1', 'r2']);
+  });
+
+  it('are due by the bytes of their exchanges', async () => {
+    const { requestBytes, responseBytes } = sampleEnd();
+    const clock = virtualClock();
+    const mostWeight = 2 * (requestBytes + responseBytes);
+    const bench = setUp({ gathering: createGathering({ delayMs: 1000, most: 100, mostWeight, clock }) });
+    await Promise.all(
+      ['r1', 'r2'].map((runId) => pass(bench, { body: input(runId, runId), stream: answer('t', runId) })),
+    );
+    expect(bench.exchanges).toHaveLength(2);
+  });
+});
+
 describe('settling', () => {
   it('waits for what was begun, read and stored', async () => {
     const stored = Promise.withResolvers<MergeKind>();
@@ -397,6 +424,16 @@ describe('settling', () => {
 
     stored.resolve('appended');
     await settling;
+    await finished;
+    expect(bench.exchanges).toHaveLength(1);
+  });
+
+  it('does not wait for more to be read together', async () => {
+    const clock = virtualClock();
+    const bench = setUp({ gathering: createGathering({ delayMs: 1000, most: 100, mostWeight: Infinity, clock }) });
+    const finished = pass(bench, { body: input('t', 'r1'), stream: answer('t', 'r1') });
+    expect(bench.active()).toBe(0);
+    await bench.observer.settled();
     await finished;
     expect(bench.exchanges).toHaveLength(1);
   });

@@ -25,6 +25,8 @@ export interface Config {
     readonly maxTotalBytes: number;
     /** 0: never too high. */
     readonly maxLoopDelayMs: number;
+    /** 0: each copy is read at once. */
+    readonly readDelayMs: number;
   };
   readonly proxy: {
     /** Absent: the agent may take as long as it likes. */
@@ -138,6 +140,7 @@ export function assemble(
       maxExchangeBytes: need('tap.max_exchange'),
       maxTotalBytes: need('tap.max_total'),
       maxLoopDelayMs: need('tap.max_loop_delay'),
+      readDelayMs: need('tap.read_delay'),
     },
     proxy: {
       connectTimeoutMs: need('proxy.connect_timeout'),

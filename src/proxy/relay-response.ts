@@ -50,21 +50,22 @@ export function relayResponse(
   if (!bypass || !isChunkedOnBothSides(incoming, request, response) || !relayAround(bypass)) relayParsed();
 
   function relayAround(around: Bypass): boolean {
+    const { socket } = response;
+    if (!socket) return false;
     const isTaken = around.take({
+      // Not by the response, which would write them in a later tick, after what they are copied for.
       chunks(bytes, written) {
-        if (!response.write(bytes, written)) around.pause();
+        if (!socket.write(bytes, written)) around.pause();
       },
       data: events.forwarded,
       handedBack() {
-        response.off('drain', around.resume);
-        response.chunkedEncoding = true;
+        socket.off('drain', around.resume);
         relayParsed();
       },
     });
     if (!isTaken) return false;
-    // What passes has its framing already.
-    response.chunkedEncoding = false;
-    response.on('drain', around.resume);
+    socket.on('drain', around.resume);
+    response.once('close', () => socket.off('drain', around.resume));
     return true;
   }
 }

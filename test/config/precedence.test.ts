@@ -55,6 +55,7 @@ describe('the environment', () => {
     ['TAP_MAX_EXCHANGE', '1KiB', { tap: { maxExchangeBytes: 1024 } }],
     ['TAP_MAX_TOTAL', '1GiB', { tap: { maxTotalBytes: 1024 ** 3 } }],
     ['TAP_MAX_LOOP_DELAY', '0s', { tap: { maxLoopDelayMs: 0 } }],
+    ['TAP_READ_DELAY', '5s', { tap: { readDelayMs: 5_000 } }],
     ['FIRST_BYTE_TIMEOUT', '5s', { proxy: { firstByteTimeoutMs: 5000 } }],
     ['CONNECT_TIMEOUT', '5s', { proxy: { connectTimeoutMs: 5000 } }],
     ['PASS_THROUGH', 'false', { proxy: { passThrough: false } }],

@@ -96,7 +96,7 @@ describe('one bad value', () => {
     [
       'a value in place of a section',
       'tap: 1',
-      'sidecar.yaml:1: tap: given a single value, expected a section with share, max_event, max_exchange, max_total, max_loop_delay.',
+      'sidecar.yaml:1: tap: given a single value, expected a section with share, max_event, max_exchange, max_total, max_loop_delay, read_delay.',
     ],
     [
       'a list in place of the whole',

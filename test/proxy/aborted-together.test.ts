@@ -1,6 +1,8 @@
 import { connect } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Exchange } from '../../src/agui/exchange.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createGathering } from '../../src/lib/gathering.ts';
 import { createObserver } from '../../src/observation.ts';
 import { BOUNDS } from '../agui/captures.ts';
 import { ask, httpAgent, RUN_REQUEST, startProxy, TAP } from './support.ts';
@@ -69,6 +71,7 @@ it('30 streams of 5 MB that are aborted together leave the event loop its turns 
     },
     bounds: { ...BOUNDS, maxDecodedBytes: TAP.maxExchangeBytes },
     share: 1,
+    gathering: createGathering({ delayMs: 60_000, most: 2 * STREAMS, mostWeight: Infinity, clock: systemClock }),
     log: { error: (fields: unknown) => expect.unreachable(String(fields)) },
   });
   const sidecar = await startProxy(agent.url, { observe: observer.observe });

@@ -53,6 +53,7 @@ export async function startServe(
       ADMIN_PORT: '0',
       // A machine that is busy with other tests must not change what is copied.
       TAP_MAX_LOOP_DELAY: '0s',
+      TAP_READ_DELAY: '0s',
       ...env,
     },
     stdio: ['ignore', files.stdout ?? 'ignore', files.stderr ?? 'pipe'],
