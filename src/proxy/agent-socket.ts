@@ -13,13 +13,30 @@ import { BLOCK_BYTES } from './spare-blocks.ts';
  */
 const compactReads: OnReadOpts = {
   buffer: Buffer.allocUnsafeSlow(BLOCK_BYTES),
-  callback(this: Socket, length: number, buffer: Uint8Array): boolean {
-    return this.push(copyOfRead(buffer.subarray(0, length)));
+  callback(this: AgentSocket, length: number, buffer: Uint8Array): boolean {
+    const bytes = copyOfRead(buffer.subarray(0, length));
+    const { takeRead } = this;
+    if (!takeRead || !this.readableFlowing || this.readableLength > 0) return this.push(bytes);
+    takeRead(bytes);
+    return true;
   },
 };
 
 /** After a minute without a byte the system asks whether the other side is still there. */
 export const ASK_AFTER_SILENCE = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+
+/** A connection to an agent without TLS. */
+export class AgentSocket extends Socket {
+  /**
+   * Takes each read while the stream flows and holds nothing back, instead of 'data': a readable stream costs more than all that
+   * is done with a small event, and a tick in which it looks for more. Pausing the socket stops these reads, too.
+   */
+  takeRead: ((bytes: Buffer) => void) | undefined;
+
+  constructor() {
+    super({ onread: compactReads, noDelay: true, ...ASK_AFTER_SILENCE });
+  }
+}
 
 type Written = (error?: Error | null) => void;
 
@@ -49,7 +66,7 @@ function readBeforeFailing<Connection extends Duplex>(socket: Connection): Conne
 /** A pool of connections to an agent: TCP, or the unix socket that a request names. */
 export class AgentConnections extends HttpAgent {
   override createConnection({ socketPath, host, port }: ClientRequestArgs): Socket {
-    const socket = readBeforeFailing(new Socket({ onread: compactReads, noDelay: true, ...ASK_AFTER_SILENCE }));
+    const socket = readBeforeFailing(new AgentSocket());
     return socketPath ? socket.connect(socketPath) : socket.connect({ host: host ?? undefined, port: Number(port) });
   }
 }

@@ -1,5 +1,6 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
+import { AgentSocket } from './agent-socket.ts';
 import { createChunkScanner } from './chunk-scanner.ts';
 import { UpstreamInvalid } from './errors.ts';
 import { giveBack, isLargeRead } from './read-blocks.ts';
@@ -68,11 +69,13 @@ export function openBypass(
   function stepIn(): void {
     socket.on('data', onBytes);
     socket.off('data', parse!);
+    if (events && socket instanceof AgentSocket) socket.takeRead = onBytes;
   }
 
   function stepAside(): void {
     socket.on('data', parse!);
     socket.off('data', onBytes);
+    if (socket instanceof AgentSocket) socket.takeRead = undefined;
   }
 
   /** Thrown on into the socket, a defect of one stream would end the process and all the others with it. */
