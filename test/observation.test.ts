@@ -392,7 +392,7 @@ describe('copies that wait to be read together', () => {
     expect(bench.exchanges).toEqual([]);
 
     clock.advance(1000);
-    await Promise.all(finished);
+    for (const each of finished) await each;
     expect(bench.exchanges.map(({ runId }) => runId)).toEqual(['r1', 'r2']);
   });
 
@@ -401,9 +401,10 @@ describe('copies that wait to be read together', () => {
     const clock = virtualClock();
     const mostWeight = 2 * (requestBytes + responseBytes);
     const bench = setUp({ gathering: createGathering({ delayMs: 1000, most: 100, mostWeight, clock }) });
-    await Promise.all(
-      ['r1', 'r2'].map((runId) => pass(bench, { body: input(runId, runId), stream: answer('t', runId) })),
+    const finished = ['r1', 'r2'].map((runId) =>
+      pass(bench, { body: input(runId, runId), stream: answer(runId, runId) }),
     );
+    for (const each of finished) await each;
     expect(bench.exchanges).toHaveLength(2);
   });
 });

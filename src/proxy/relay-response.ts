@@ -53,7 +53,7 @@ export function relayResponse(
     const { socket } = response;
     if (!socket) return false;
     const isTaken = around.take({
-      // Not by the response, which would write them in a later tick, after what they are copied for.
+      // Straight to the socket: the response would write them in a later tick, behind the copying.
       chunks(bytes, written) {
         if (!socket.write(bytes, written)) around.pause();
       },
