@@ -38,6 +38,7 @@ async function main({ once }: { once: boolean }, stop: AbortSignal): Promise<num
       CLOSING_IDLE: '2s',
       // On a machine that is busy a conversation may be left out; here each is to be shown.
       TAP_MAX_LOOP_DELAY: '0s',
+      TAP_READ_DELAY: '0s',
       CLOSING_WAITING: '5s',
       SHUTDOWN_GRACE: '3s',
       LOG_LEVEL: 'warn',

@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/score.ts')).score,
   },
   config: {
-    summary: 'print the effective configuration or its JSON Schema',
+    summary: 'print the configuration in force, its JSON Schema or the table of all settings',
     load: async () => (await import('./commands/config.ts')).config,
   },
 };

@@ -37,7 +37,7 @@ export interface ObserverOptions {
    * from a whole one. Below 1 an exchange is left out when neither request nor stream names a thread.
    */
   readonly share: number;
-  /** Where copies wait to be read, by their bytes. */
+  /** Where copies wait to be read; each weighs what it may hold at most, in bytes. */
   readonly gathering: Gathering;
   readonly log: Pick<Logger, 'error'>;
 }
@@ -102,7 +102,7 @@ export function createObserver(options: ObserverOptions): Observer {
   }
 
   async function finish({ request, spans, begun }: Observed, end: RequestEnd, capture?: Capture): Promise<void> {
-    if (capture) await gathering.join(end.requestBytes + end.responseBytes);
+    if (capture) await gathering.join(mostHeldBytes(end));
     const read =
       capture &&
       (await attempt(request, 'an exchange could not be read; the stream went on', async () => ({
@@ -189,6 +189,10 @@ export function createObserver(options: ObserverOptions): Observer {
     cut: () => cut,
   };
 }
+
+/** Of each body the first block of a copy, and then blocks that may be half empty, with times among bytes that came a few at a time. */
+const mostHeldBytes = ({ requestBytes, responseBytes }: RequestEnd): number =>
+  2 * 1024 + 4 * (requestBytes + responseBytes);
 
 /** Room for a short thread id and what is before and behind it; a longer one is told by the whole. */
 const BEGINNING_BYTES = 1024;

@@ -44,7 +44,8 @@ const QUIET_SHARE = 0.03;
 const MOST_ROUNDS = 300;
 
 /**
- * Resolves when the processes have done what the load left behind: the sidecar reads its copies after the streams.
+ * Resolves when the processes have done what the load left behind: the sidecar reads its copies after the streams. A few that
+ * wait for others to be read with (`tap.read_delay`) are read later, in the next window, as those of the last one were in this.
  *
  * @throws when they never are.
  */

@@ -20,7 +20,7 @@ export interface Field {
 export interface Share {
   readonly name: string;
   readonly outcome: Outcome;
-  /** CPU time of the target in the window; where the load ends with it, up to the end of all work that it gave. */
+  /** CPU time of the target in the window; where the load ends with it, up to the end of the work that it gave, but for the last copies (see {@link quiet}). */
   readonly cpuUs: number;
 }
 

@@ -140,7 +140,8 @@ export function assemble(
       maxExchangeBytes: need('tap.max_exchange'),
       maxTotalBytes: need('tap.max_total'),
       maxLoopDelayMs: need('tap.max_loop_delay'),
-      readDelayMs: need('tap.read_delay'),
+      // A thread counts as running until its last run was read.
+      readDelayMs: Math.min(need('tap.read_delay'), need('closing.idle') / 2, need('closing.open_run') / 2),
     },
     proxy: {
       connectTimeoutMs: need('proxy.connect_timeout'),

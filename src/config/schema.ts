@@ -110,7 +110,7 @@ export const SETTINGS = {
     env: 'CLOSING_IDLE',
     type: duration(),
     default: '15m',
-    help: 'Silence after which a conversation is closed and may be judged.',
+    help: 'Silence after which a conversation is closed and may be judged: from when its last run was read (see tap.read_delay).',
   },
   'closing.waiting': {
     env: 'CLOSING_WAITING',
@@ -164,7 +164,7 @@ export const SETTINGS = {
     env: 'TAP_READ_DELAY',
     type: duration({ zero: true }),
     default: '2s',
-    help: 'Longest wait of a copy to be read together with others, which costs less CPU than one by one: counters and spans of a run come so much later. 16 copies, or an eighth of tap.max_total, are read at once. `0s` reads each when its exchange ends.',
+    help: 'Longest wait of a copy to be read together with others, which costs less CPU than one by one: counters and spans of a run come so much later. 16 copies, or those that may hold an eighth of tap.max_total, are read at once. Never longer than half of closing.idle or closing.open_run; `0s` reads each when its exchange ends.',
   },
   'proxy.first_byte_timeout': {
     env: 'FIRST_BYTE_TIMEOUT',

@@ -16,7 +16,7 @@ const compactReads: OnReadOpts = {
   callback(this: AgentSocket, length: number, buffer: Uint8Array): boolean {
     const bytes = copyOfRead(buffer.subarray(0, length));
     const { takeRead } = this;
-    if (!takeRead || !this.readableFlowing || this.readableLength > 0) return this.push(bytes);
+    if (!takeRead || !this.readableFlowing) return this.push(bytes);
     takeRead(bytes);
     return true;
   },
@@ -28,8 +28,9 @@ export const ASK_AFTER_SILENCE = { keepAlive: true, keepAliveInitialDelay: 60_00
 /** A connection to an agent without TLS. */
 export class AgentSocket extends Socket {
   /**
-   * Takes each read while the stream flows and holds nothing back, instead of 'data': a readable stream costs more than all that
-   * is done with a small event, and a tick in which it looks for more. Pausing the socket stops these reads, too.
+   * Takes each read while the stream flows, instead of 'data': a readable stream costs more than all that is done with a small
+   * event, and a tick in which it looks for more. Pausing the socket stops these reads, too. What the stream still holds when it
+   * begins to flow has left it by the next read.
    */
   takeRead: ((bytes: Buffer) => void) | undefined;
 

@@ -53,9 +53,10 @@ export function relayResponse(
     const { socket } = response;
     if (!socket) return false;
     const isTaken = around.take({
-      // Straight to the socket: the response would write them in a later tick, behind the copying.
+      // Straight to the socket: the response would write them in a later tick, behind the copying. A client that has ended its
+      // side, and with it the connection, still gets what waits for it; nothing goes behind that.
       chunks(bytes, written) {
-        if (!socket.write(bytes, written)) around.pause();
+        if (!socket.writable || !socket.write(bytes, written)) around.pause();
       },
       data: events.forwarded,
       handedBack() {
@@ -65,7 +66,6 @@ export function relayResponse(
     });
     if (!isTaken) return false;
     socket.on('drain', around.resume);
-    response.once('close', () => socket.off('drain', around.resume));
     return true;
   }
 }

@@ -11,7 +11,7 @@ const MESSAGES: Readonly<Record<AgentErrorCode, string>> = {
   upstream_reset:
     "an agent closed its connection before its answer was whole, and clients get 502 or a stream that breaks off: see the agent's own log",
   upstream_invalid:
-    'an agent answers with what cannot be forwarded, and clients get 502 or a stream that breaks off: see that its url (agents[].url or AGENT_URL) is that of an HTTP/1.1 server',
+    'an agent answers with what cannot be forwarded, and clients get 502 or a stream that breaks off: see that its url (agents[].url or AGENT_URL) is that of an HTTP/1.1 server, and what frames its chunks',
 };
 
 const HEAD_TOO_LARGE =

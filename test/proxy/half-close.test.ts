@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { watchSockets } from './socket-watch.ts';
 import { agentThat, rawClient, startProxy } from './support.ts';
+import { until } from './turns.ts';
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 
@@ -77,5 +79,38 @@ it('by default a client that ends its side has left', async () => {
   client.socket.end();
 
   await agent.left;
+  expect((await sidecar.ended()).end.transport).toBe('client_aborted');
+});
+
+it('by default a client that ends its side while it does not read still gets what waited for it then', async () => {
+  const sockets = watchSockets();
+  const chunk = `400\r\n${'x'.repeat(1024)}\r\n`;
+  let talk = (_text: string): void => expect.unreachable();
+  const agent = await agentThat((socket) => {
+    talk = (text) => void socket.write(text);
+    socket.write(HEAD);
+  });
+  const sidecar = await startProxy(agent.url);
+  const client = rawClient(sidecar.port, REQUESTS[0]!.text);
+  await client.until('\r\n\r\n');
+  client.socket.pause();
+  const [toClient] = sockets.toClients(sidecar);
+  let sent = 0;
+  // Less than would hold the agent back.
+  while ((toClient?.writableLength ?? 0) < 4 * chunk.length) {
+    talk(chunk);
+    sent += 1;
+    await nextTurn();
+  }
+
+  client.socket.end();
+  await until(() => toClient?.writable === false);
+  talk('5\r\nafter\r\n');
+  for (let turns = 0; turns < 20; turns += 1) await nextTurn();
+  client.socket.resume();
+  await client.closed;
+
+  expect(client.received().split(chunk).length - 1).toBe(sent);
+  expect(client.received()).not.toContain('after');
   expect((await sidecar.ended()).end.transport).toBe('client_aborted');
 });
