@@ -31,8 +31,6 @@ function startSidecar(name: string, side: Side, place: TargetPlace, servers: Tro
     SAMPLE_RATE: '1',
     CLOSING_IDLE: '10ms',
     TAP_MAX_LOOP_DELAY: '20ms',
-    // What the one still has to read when its turn ends is read while the other's streams begin, which does not count.
-    TAP_READ_DELAY: '1s',
     OPENAI_BASE_URL: servers.judges[side.judge ?? 'well'],
     JUDGE_TIMEOUT: '1s',
     JUDGE_RETRIES: '0',
