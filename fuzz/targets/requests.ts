@@ -71,7 +71,9 @@ export const requests: FuzzTarget = {
 };
 
 function requestOf({ method, path, fields, body }: JsonObject): SentRequest {
-  const given = listOf(fields).map((pair) => listOf(pair).map(String));
+  const given = listOf(fields).map((pair) =>
+    listOf(pair).map((text) => (typeof text === 'string' ? text : JSON.stringify(text))),
+  );
   const isFramed = given.some(([name = '']) => /^(?:content-length|transfer-encoding)$/i.test(name));
   const bytes = body === null || body === undefined ? undefined : bytesOf(body);
   return {
