@@ -138,7 +138,7 @@ describe('a thread that is named before anything else', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 60, unit: 'binary' }), fc.nat(2), (threadId, indent) => {
         const text = JSON.stringify({ threadId, runId: 'r', messages: [] }, null, indent);
-        const beginning = text.slice(0, text.indexOf('"r"'));
+        const beginning = text.slice(0, text.lastIndexOf('"r"'));
         expect(readLeadingThreadId(beginning)).toBe(threadId);
       }),
     );
