@@ -1,7 +1,7 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { AgentSocket } from './agent-socket.ts';
-import { createChunkScanner } from './chunk-scanner.ts';
+import { ChunkScanner } from './chunk-scanner.ts';
 import { UpstreamInvalid } from './errors.ts';
 import { giveBack, isLargeRead } from './read-blocks.ts';
 
@@ -13,10 +13,10 @@ interface BypassEvents {
    */
   readonly chunks: (bytes: Buffer, written?: (error?: Error | null) => void) => void;
   /**
-   * The data of those chunks, piece by piece, after they were given to `chunks`: from `start` to `end` of `bytes`, which are
-   * lent for the time of the call.
+   * The data of those chunks, after they were given to `chunks`: the first `found` entries of `ranges` are start and end of each
+   * piece of `bytes` in turn. Lent for the time of the call.
    */
-  readonly data: (bytes: Buffer, start: number, end: number) => void;
+  readonly data: (bytes: Buffer, ranges: readonly number[], found: number) => void;
   /** What is left of the body, from the beginning of a chunk on, comes through the parser. */
   readonly handedBack: () => void;
 }
@@ -60,7 +60,7 @@ export function openBypass(
   const readers = readersOf(socket);
   const [parse] = readers;
   if (!parse || readers.length > 1) return NO_BYPASS;
-  const scanner = createChunkScanner();
+  const scanner = new ChunkScanner();
   let events: BypassEvents | undefined;
   let mayTake = false;
   /** The beginning of a line that goes on in the next read. */
@@ -132,14 +132,11 @@ export function openBypass(
 
   function pass(bytes: Buffer, { chunks, data, handedBack }: BypassEvents): void {
     begun = undefined;
-    const end = scanner.scan(bytes);
-    const { ranges } = scanner;
-    const passed = scanner.passed();
+    const { end, passed, ranges, found } = scanner.scan(bytes);
     if (end === 'other') corkThroughTurn(client);
     if (passed === bytes.length) chunks(bytes, isLargeRead(bytes) ? writtenOf(bytes) : undefined);
     else if (passed > 0) chunks(bytes.subarray(0, passed));
-    const found = scanner.found();
-    for (let index = 0; index < found; index += 2) data(bytes, ranges[index]!, ranges[index + 1]!);
+    if (found > 0) data(bytes, ranges, found);
     if (end === 'incomplete') begun = Buffer.from(bytes.subarray(passed));
     if (end === 'broken') socket.destroy(new UpstreamInvalid('a chunk goes on behind its end'));
     if (end !== 'other') return;

@@ -5,15 +5,15 @@
  */
 type ScanEnd = 'all' | 'incomplete' | 'other' | 'broken';
 
-export interface ChunkScanner {
-  /** Reads on; `bytes` begin where the last scan ended. */
-  scan(bytes: Uint8Array): ScanEnd;
-  /** Bytes of the last scan that belong to plain chunks, counted from its beginning. */
-  passed(): number;
-  /** Where data lies: start and end of each piece in turn. What the last scan found are the first {@link found}. */
+/** What a scan found. It is the same object each time, and of all scanners: to be looked at before anything is scanned again. */
+export interface Scanned {
+  readonly end: ScanEnd;
+  /** Bytes that belong to plain chunks, counted from the beginning. */
+  readonly passed: number;
+  /** Where data lies: start and end of each piece in turn, in the first {@link Scanned.found} entries. */
   readonly ranges: readonly number[];
-  /** Entries of {@link ranges} that the last scan wrote. */
-  found(): number;
+  /** Entries of {@link Scanned.ranges} that count. */
+  readonly found: number;
 }
 
 /** Larger chunks, from 4 GiB on, are not taken for plain. */
@@ -25,40 +25,67 @@ const MOST_KEPT = 64;
 const CR = 0x0d;
 const LF = 0x0a;
 
+// Not one for each scanner: every stream's own would have to be fetched from memory first, each time it has an event.
+const scanned: { -readonly [Member in keyof Scanned]: Scanned[Member] } & { ranges: number[] } = {
+  end: 'all',
+  passed: 0,
+  ranges: [],
+  found: 0,
+};
+
 /**
  * Follows a chunked body (RFC 9112 §7.1) without taking it apart. A plain chunk is `SIZE CRLF data CRLF` with a size of one
  * to eight hexadecimal digits, not zero; nothing else is understood here, so nothing can be understood in two ways.
  */
-export function createChunkScanner(): ChunkScanner {
-  const ranges: number[] = [];
-  let found = 0;
-  let passed = 0;
+export class ChunkScanner {
   /** Of the chunk under way: its data and the CRLF behind it. */
-  let leftBytes = 0;
+  #leftBytes = 0;
+
+  /** Reads on; `bytes` begin where the last scan ended. */
+  scan(bytes: Uint8Array): Scanned {
+    // Not each time: to set an array's length costs more than to scan a chunk.
+    if (scanned.found > MOST_KEPT) scanned.ranges.length = 0;
+    scanned.found = 0;
+    scanned.passed = 0;
+    scanned.end = this.#scanChunks(bytes);
+    return scanned;
+  }
+
+  #scanChunks(bytes: Uint8Array): ScanEnd {
+    for (;;) {
+      if (this.#leftBytes > 2) this.#skipData(bytes);
+      if (!this.#skipTerminator(bytes)) return 'broken';
+      if (scanned.passed === bytes.length) return 'all';
+      const stop = this.#readSize(bytes);
+      if (stop) return stop;
+    }
+  }
 
   /** Skips the data that is left, up to the end of `bytes`. */
-  function skipData(bytes: Uint8Array): void {
-    const dataBytes = Math.min(leftBytes - 2, bytes.length - passed);
+  #skipData(bytes: Uint8Array): void {
+    const { passed, found, ranges } = scanned;
+    const dataBytes = Math.min(this.#leftBytes - 2, bytes.length - passed);
     if (dataBytes <= 0) return;
     ranges[found] = passed;
     ranges[found + 1] = passed + dataBytes;
-    found += 2;
-    passed += dataBytes;
-    leftBytes -= dataBytes;
+    scanned.found = found + 2;
+    scanned.passed = passed + dataBytes;
+    this.#leftBytes -= dataBytes;
   }
 
   /** Skips the CRLF behind the data; false when it is something else. */
-  function skipTerminator(bytes: Uint8Array): boolean {
-    while (leftBytes > 0 && passed < bytes.length) {
-      if (bytes[passed] !== (leftBytes === 2 ? CR : LF)) return false;
-      passed += 1;
-      leftBytes -= 1;
+  #skipTerminator(bytes: Uint8Array): boolean {
+    while (this.#leftBytes > 0 && scanned.passed < bytes.length) {
+      if (bytes[scanned.passed] !== (this.#leftBytes === 2 ? CR : LF)) return false;
+      scanned.passed += 1;
+      this.#leftBytes -= 1;
     }
     return true;
   }
 
   /** Reads the line that begins a chunk; absent when a chunk was found. */
-  function readSize(bytes: Uint8Array): 'incomplete' | 'other' | undefined {
+  #readSize(bytes: Uint8Array): 'incomplete' | 'other' | undefined {
+    const { passed } = scanned;
     let at = passed;
     let size = 0;
     for (; at < bytes.length; at += 1) {
@@ -71,29 +98,10 @@ export function createChunkScanner(): ChunkScanner {
     if (bytes[at] !== CR || size === 0) return 'other';
     if (at + 1 === bytes.length) return 'incomplete';
     if (bytes[at + 1] !== LF) return 'other';
-    passed = at + 2;
-    leftBytes = size + 2;
+    scanned.passed = at + 2;
+    this.#leftBytes = size + 2;
     return undefined;
   }
-
-  return {
-    scan(bytes) {
-      // Not each time: to set an array's length costs more than to scan a chunk.
-      if (found > MOST_KEPT) ranges.length = 0;
-      found = 0;
-      passed = 0;
-      for (;;) {
-        if (leftBytes > 2) skipData(bytes);
-        if (!skipTerminator(bytes)) return 'broken';
-        if (passed === bytes.length) return 'all';
-        const stop = readSize(bytes);
-        if (stop) return stop;
-      }
-    },
-    passed: () => passed,
-    ranges,
-    found: () => found,
-  };
 }
 
 function hexValue(byte: number): number | undefined {

@@ -21,8 +21,8 @@ export interface ExchangeRecord {
   readonly requestChunk: (chunk: Uint8Array) => void;
   /** The client's body was received to its end. */
   readonly requestReceived: () => void;
-  /** What lies from `start` to `end` of `bytes` was forwarded to the client. */
-  readonly responseChunk: (bytes: Buffer, start: number, end: number) => void;
+  /** What lies in `ranges` of `bytes` was forwarded to the client: the first `found` entries are start and end of each piece in turn. */
+  readonly responseChunk: (bytes: Buffer, ranges: readonly number[], found: number) => void;
   /** Why the response is not the agent's own, whole; the first cause stands. */
   readonly failed: (code: ProxyErrorCode) => void;
   /**
@@ -197,16 +197,16 @@ export function openRecord(
         decide();
       });
     },
-    responseChunk(bytes, start, end) {
-      responseBytes += end - start;
+    responseChunk(bytes, ranges, found) {
+      for (let at = 0; at < found; at += 2) responseBytes += ranges[at + 1]! - ranges[at]!;
       if (isClosed || (firstByteAt !== undefined && !copy.isOpen)) return;
       try {
-        const at = now();
-        firstByteAt ??= at;
+        const arrivedAt = now();
+        firstByteAt ??= arrivedAt;
         if (!copy.isOpen) return;
         // In 32 bits: 49 days, and what comes later counts as then.
-        const ms = Math.min(at - startedAt, 2 ** 32 - 1) >>> 0;
-        copy.response(bytes, start, end, ms);
+        const ms = Math.min(arrivedAt - startedAt, 2 ** 32 - 1) >>> 0;
+        for (let at = 0; at < found; at += 2) copy.response(bytes, ranges[at]!, ranges[at + 1]!, ms);
         if (ms - toldStreamingMs < STREAMING_INTERVAL_MS) return;
         toldStreamingMs = ms;
         observation?.streaming?.();

@@ -3,8 +3,11 @@ import type { Bypass } from './bypass.ts';
 import { acceptsTrailers, flushHead, knowsChunks, responseHeaders, trailerFields } from './headers.ts';
 
 export interface ResponseRelayEvents {
-  /** From `start` to `end` of `bytes`, which are lent for the time of the call. */
-  readonly forwarded: (bytes: Buffer, start: number, end: number) => void;
+  /**
+   * The first `found` entries of `ranges` are start and end of each piece of `bytes` that was forwarded, in turn. Lent for the
+   * time of the call.
+   */
+  readonly forwarded: (bytes: Buffer, ranges: readonly number[], found: number) => void;
   /** The agent's response ended before it was complete. */
   readonly broken: () => void;
 }
@@ -29,7 +32,7 @@ export function relayResponse(
   function relayParsed(): void {
     incoming.on('data', (chunk: Buffer) => {
       if (!response.write(chunk)) incoming.pause();
-      events.forwarded(chunk, 0, chunk.length);
+      events.forwarded(chunk, [0, chunk.length], 2);
     });
     response.on('drain', () => incoming.resume());
     incoming.on('end', () => {

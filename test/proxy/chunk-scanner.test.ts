@@ -1,21 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createChunkScanner } from '../../src/proxy/chunk-scanner.ts';
+import { ChunkScanner } from '../../src/proxy/chunk-scanner.ts';
 
 /** Scans reads as the bypass does: what may be the beginning of a chunk comes again in front of the next read. */
 function scanAll(reads: readonly Buffer[]) {
-  const scanner = createChunkScanner();
+  const scanner = new ChunkScanner();
   let begun = Buffer.alloc(0);
   let passed = '';
   let data = '';
   for (const [index, read] of reads.entries()) {
     const bytes = Buffer.concat([begun, read]);
-    const end = scanner.scan(bytes);
-    passed += bytes.toString('latin1', 0, scanner.passed());
-    for (let at = 0; at < scanner.found(); at += 2) {
-      data += bytes.toString('latin1', scanner.ranges[at], scanner.ranges[at + 1]);
-    }
-    begun = bytes.subarray(scanner.passed());
+    const { end, passed: passedBytes, ranges, found } = scanner.scan(bytes);
+    passed += bytes.toString('latin1', 0, passedBytes);
+    for (let at = 0; at < found; at += 2) data += bytes.toString('latin1', ranges[at], ranges[at + 1]);
+    begun = bytes.subarray(passedBytes);
     if (end === 'other' || end === 'broken') {
       const rest = Buffer.concat([begun, ...reads.slice(index + 1)]).toString('latin1');
       return { end, passed, data, rest };
@@ -114,11 +112,27 @@ it('finds the same chunks and the same data in every cut of every body', () => {
 });
 
 it('lets go of what it kept of a read of many chunks', () => {
-  const scanner = createChunkScanner();
-  scanner.scan(Buffer.from('1\r\nx\r\n'.repeat(100)));
-  expect(scanner.found()).toBe(200);
-  scanner.scan(Buffer.from('1\r\nx\r\n'));
+  const scanner = new ChunkScanner();
+  expect(scanner.scan(Buffer.from('1\r\nx\r\n'.repeat(100))).found).toBe(200);
 
-  expect(scanner.found()).toBe(2);
-  expect(scanner.ranges).toHaveLength(2);
+  const { found, ranges } = scanner.scan(Buffer.from('1\r\nx\r\n'));
+  expect(found).toBe(2);
+  expect(ranges).toHaveLength(2);
+});
+
+it('of one body goes on where it was, whatever was scanned of others meanwhile', () => {
+  const reads = ['5\r\nhe', 'llo\r', '\n3\r\nabc', '\r\n0\r\n\r\n'].map((text) => Buffer.from(text));
+  const [one, other] = [new ChunkScanner(), new ChunkScanner()];
+  const found = reads.map((read) => {
+    const { end, passed } = one.scan(read);
+    other.scan(read);
+    return { end, passed };
+  });
+
+  expect(found).toEqual([
+    { end: 'all', passed: 5 },
+    { end: 'all', passed: 4 },
+    { end: 'all', passed: 7 },
+    { end: 'other', passed: 2 },
+  ]);
 });
