@@ -62,33 +62,3 @@ export function exponent(points: readonly { readonly x: number; readonly y: numb
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** How often the blocks are drawn anew. */
-const RESAMPLES = 2000;
-
-/**
- * The quantile of all of `ones` divided by that of all of `others`, with its 95 % interval by bootstrap. Blocks of the same place
- * are a pair in time and drawn together; values inside a block hang together, so no value is drawn by itself.
- *
- * @param random draws from 0 to below 1.
- */
-export function pooledRatio(
-  ones: readonly (readonly number[])[],
-  others: readonly (readonly number[])[],
-  at: number,
-  random: () => number = Math.random,
-): Spread {
-  const count = Math.min(ones.length, others.length);
-  const all = Array.from({ length: count }, (_, block) => block);
-  const ratioOf = (blocks: readonly number[]): number =>
-    quantile(
-      blocks.flatMap((block) => ones[block]!),
-      at,
-    ) /
-    quantile(
-      blocks.flatMap((block) => others[block]!),
-      at,
-    );
-  const drawn = Array.from({ length: RESAMPLES }, () => ratioOf(all.map(() => Math.floor(random() * count))));
-  return { median: ratioOf(all), low: quantile(drawn, 0.025), high: quantile(drawn, 0.975), count };
-}

@@ -7,7 +7,7 @@ import { startClient } from '../proxy/client.ts';
 import { assignCores } from '../proxy/cores.ts';
 import { startModule, stop } from '../proxy/processes.ts';
 import type { TargetPlace } from '../proxy/targets/target.ts';
-import { pooledRatio, quantile, type Spread } from '../statistics.ts';
+import { quantile, ratios, type Spread, spreadOf } from '../statistics.ts';
 import { markdownTable, withSpread } from '../table.ts';
 import { type Comparison, COMPARISONS } from './comparisons.ts';
 import { startSide } from './sides.ts';
@@ -24,9 +24,9 @@ interface Efforts {
 }
 
 const FULL: Efforts = {
-  warmUp: { pairs: 1, leadInMs: 250, measuredMs: 9000 },
-  usual: { pairs: 5, leadInMs: 1500, measuredMs: 10_000 },
-  flood: { pairs: 3, leadInMs: 2500, measuredMs: 10_000 },
+  warmUp: { pairs: 1, leadInMs: 250, measuredMs: 12_000 },
+  usual: { pairs: 12, leadInMs: 1000, measuredMs: 5000 },
+  flood: { pairs: 6, leadInMs: 2500, measuredMs: 6000 },
 };
 const QUICK: Efforts = {
   warmUp: { pairs: 1, leadInMs: 250, measuredMs: 500 },
@@ -64,7 +64,7 @@ export async function benchIsolation({ quick, only }: BenchOptions): Promise<Fou
   try {
     for (const comparison of COMPARISONS.filter(({ name }) => only === undefined || name.includes(only))) {
       const turns = await compare(comparison, efforts, { agentPort, cores }, means);
-      const row = { comparison, turns, ratio: pooledRatio(turns.disturbed, turns.base, 0.99) };
+      const row = { comparison, turns, ratio: spreadOf(ratios(p99sUs(turns.disturbed), p99sUs(turns.base))) };
       rows.push(row);
       console.log(cellsOf(row).join('  '));
     }
@@ -102,14 +102,18 @@ async function compare(
   }
 }
 
+/** Of each turn. */
+const p99sUs = (turns: readonly (readonly number[])[]): readonly number[] =>
+  turns.map((latenciesUs) => quantile(latenciesUs, 0.99));
+
 function cellsOf({ comparison, ratio, turns }: Row): readonly string[] {
-  const p99Ms = (latenciesUs: readonly number[]): string => (quantile(latenciesUs, 0.99) / 1000).toFixed(1);
+  const ms = (us: number): string => (us / 1000).toFixed(1);
   return [
     comparison.name,
     withSpread(ratio, (value) => value.toFixed(2)),
-    p99Ms(turns.disturbed.flat()),
-    p99Ms(turns.base.flat()),
-    p99Ms(turns.direct),
+    ms(quantile(p99sUs(turns.disturbed), 0.5)),
+    ms(quantile(p99sUs(turns.base), 0.5)),
+    ms(quantile(turns.direct, 0.99)),
     Number.isNaN(turns.floodBytesPerMs) ? '' : `${(turns.floodBytesPerMs / 1e3).toFixed(0)} MB/s`,
   ];
 }

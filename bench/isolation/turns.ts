@@ -30,7 +30,7 @@ export interface Means {
 }
 
 export interface Turns {
-  /** Latencies of each second or so in µs; those of the same place are of turns that are neighbours in time. */
+  /** Latencies of each turn in µs; turns of the same place are neighbours in time. */
   readonly disturbed: readonly (readonly number[])[];
   readonly base: readonly (readonly number[])[];
   /** Of streams without a proxy, during all turns: what agent, client and machine make of it by themselves. */
@@ -42,7 +42,7 @@ export interface Turns {
 }
 
 const STREAMS = 20;
-const EVERY_MS = 50;
+const EVERY_MS = 20;
 /** A word or two, as models emit them. */
 const DELTA_LENGTH = 20;
 
@@ -72,19 +72,12 @@ export async function takeTurns(disturbed: Contender, base: Contender, effort: E
   const turns = pairs.flatMap((pair) => [pair.disturbed, pair.base]);
   const floods = turns.filter(({ floodBytes }) => floodBytes > 0);
   return {
-    disturbed: pairs.flatMap((pair) => blocksOf(pair.disturbed.latenciesUs, effort)),
-    base: pairs.flatMap((pair) => blocksOf(pair.base.latenciesUs, effort)),
+    disturbed: pairs.map((pair) => pair.disturbed.latenciesUs),
+    base: pairs.map((pair) => pair.base.latenciesUs),
     direct: turns.flatMap(({ directUs }) => directUs),
     dirtyPairs: Math.max(0, effort.pairs - clean()),
     floodBytesPerMs: sum(floods.map(({ floodBytes }) => floodBytes)) / sum(floods.map(({ tookMs }) => tookMs)),
   };
-}
-
-/** In order of arrival: a pause of the garbage collector is in one of them, and in all that came meanwhile. */
-function blocksOf(latenciesUs: readonly number[], { measuredMs }: Effort): readonly (readonly number[])[] {
-  const count = Math.max(1, Math.round(measuredMs / 1000));
-  const size = Math.ceil(latenciesUs.length / count);
-  return Array.from({ length: count }, (_, block) => latenciesUs.slice(block * size, (block + 1) * size));
 }
 
 interface Turn {

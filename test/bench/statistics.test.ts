@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exponent, pooledRatio, quantile, ratios, spreadOf } from '../../bench/statistics.ts';
+import { exponent, quantile, ratios, spreadOf } from '../../bench/statistics.ts';
 
 describe('quantile', () => {
   it('takes the value in the middle of an odd number of values', () => {
@@ -52,56 +52,6 @@ describe('ratios', () => {
 
   it('leaves out windows of which one value is missing', () => {
     expect(ratios([2, NaN, 4], [1, 3])).toEqual([2]);
-  });
-});
-
-describe('pooledRatio', () => {
-  /** From 0 to below 1, by a generator whose sequence is the same each time. */
-  function sequence(): () => number {
-    let state = 1;
-    return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
-  }
-
-  it('divides the quantiles of all values, and not those of each block', () => {
-    const { median } = pooledRatio(
-      [
-        [1, 1, 1],
-        [1, 1, 9],
-      ],
-      [
-        [1, 1, 1],
-        [1, 1, 3],
-      ],
-      1,
-      sequence(),
-    );
-    expect(median).toBe(3);
-  });
-
-  it('has an interval of no width where all blocks are alike', () => {
-    expect(pooledRatio([[4], [4], [4]], [[2], [2], [2]], 0.99, sequence())).toEqual({
-      median: 2,
-      low: 2,
-      high: 2,
-      count: 3,
-    });
-  });
-
-  it('draws the blocks of one moment together, so that what slows both down makes no difference', () => {
-    const slowness = [1, 2, 3, 5, 8];
-    const [ones, others] = [slowness.map((each) => [3 * each]), slowness.map((each) => [2 * each])];
-    expect(pooledRatio(ones, others, 1, sequence())).toMatchObject({ median: 1.5, low: 1.5, high: 1.5 });
-  });
-
-  it('is as wide as one block in all of them makes it', () => {
-    const ones = [...Array.from({ length: 9 }, () => [1]), [10]];
-    const { low, high } = pooledRatio(
-      ones,
-      Array.from({ length: 10 }, () => [1]),
-      1,
-      sequence(),
-    );
-    expect([low, high]).toEqual([1, 10]);
   });
 });
 
