@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { CONFIG_OPTIONS, loadConfig } from '../config/load.ts';
 import { formatProblems } from '../config/problem.ts';
+import { lowerBackgroundThreads } from '../lib/background-threads.ts';
 import { UsageError } from '../lib/usage-error.ts';
 import { type Command, EXIT } from './command.ts';
 import { parseArguments } from './parse-arguments.ts';
@@ -32,6 +33,7 @@ export const serve: Command = {
     const loaded = await loadConfig(values, env);
     if (!loaded.ok) throw new UsageError(formatProblems(loaded.problems));
     const { config } = loaded;
+    lowerBackgroundThreads();
 
     const [{ startSidecar }, { createLog }] = await Promise.all([import('../main.ts'), import('../telemetry/log.ts')]);
     const log = createLog(config.log);

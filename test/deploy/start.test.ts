@@ -9,6 +9,7 @@ const OPTIONS = [
   '--v8-pool-size=1',
   '--no-allocation-site-pretenuring',
   '--no-memory-reducer',
+  '--no-parallel-scavenge',
 ];
 
 /** Each of the ways in which the sidecar is started in earnest. */
