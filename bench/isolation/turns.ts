@@ -33,8 +33,8 @@ export interface Turns {
   /** Latencies of each turn in µs; turns of the same place are neighbours in time. */
   readonly disturbed: readonly (readonly number[])[];
   readonly base: readonly (readonly number[])[];
-  /** Of streams without a proxy, during all turns: what agent, client and machine make of it by themselves. */
-  readonly direct: readonly number[];
+  /** Of streams without a proxy, in each turn: what agent, client and machine make of it by themselves. */
+  readonly direct: readonly (readonly number[])[];
   /** Pairs in which other processes used the core, for want of better ones. */
   readonly dirtyPairs: number;
   /** Of the flood, while there was one. */
@@ -74,7 +74,7 @@ export async function takeTurns(disturbed: Contender, base: Contender, effort: E
   return {
     disturbed: pairs.map((pair) => pair.disturbed.latenciesUs),
     base: pairs.map((pair) => pair.base.latenciesUs),
-    direct: turns.flatMap(({ directUs }) => directUs),
+    direct: turns.map(({ directUs }) => directUs),
     dirtyPairs: Math.max(0, effort.pairs - clean()),
     floodBytesPerMs: sum(floods.map(({ floodBytes }) => floodBytes)) / sum(floods.map(({ tookMs }) => tookMs)),
   };

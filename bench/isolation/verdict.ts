@@ -20,7 +20,7 @@ export interface Verdict {
 
 /**
  * Kept or missed is only what lies on one side of the target with its whole interval, and only in a run that tells two equal
- * sidecars to be equal: an interval from a few turns can be narrower than what it does not know.
+ * sidecars to be equal: what differs between two processes of one code is in no interval.
  *
  * @param control the two equal ones; absent: they were not measured.
  */

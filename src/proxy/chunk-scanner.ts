@@ -6,7 +6,7 @@
 type ScanEnd = 'all' | 'incomplete' | 'other' | 'broken';
 
 /** What a scan found. It is the same object each time, and of all scanners: to be looked at before anything is scanned again. */
-export interface Scanned {
+interface Scanned {
   readonly end: ScanEnd;
   /** Bytes that belong to plain chunks, counted from the beginning. */
   readonly passed: number;
@@ -19,13 +19,10 @@ export interface Scanned {
 /** Larger chunks, from 4 GiB on, are not taken for plain. */
 const MAX_SIZE_DIGITS = 8;
 
-/** Entries of ranges that are kept from one scan to the next. */
-const MOST_KEPT = 64;
-
 const CR = 0x0d;
 const LF = 0x0a;
 
-// Not one for each scanner: every stream's own would have to be fetched from memory first, each time it has an event.
+// One for all, which every stream would hold its own of otherwise. As long as what the pieces of a read need, one block at most.
 const scanned: { -readonly [Member in keyof Scanned]: Scanned[Member] } & { ranges: number[] } = {
   end: 'all',
   passed: 0,
@@ -43,8 +40,6 @@ export class ChunkScanner {
 
   /** Reads on; `bytes` begin where the last scan ended. */
   scan(bytes: Uint8Array): Scanned {
-    // Not each time: to set an array's length costs more than to scan a chunk.
-    if (scanned.found > MOST_KEPT) scanned.ranges.length = 0;
     scanned.found = 0;
     scanned.passed = 0;
     scanned.end = this.#scanChunks(bytes);
