@@ -23,7 +23,7 @@ export async function checkExporter(env: Environment, options: ReachOptions): Pr
     return {
       item,
       status: 'skipped',
-      detail: 'Export over OTLP is turned off by OTEL_SDK_DISABLED or OTEL_TRACES_EXPORTER.',
+      detail: 'Nothing is exported over OTLP: see OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER.',
     };
   }
   const url = tracesEndpoint(env);

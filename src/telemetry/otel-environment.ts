@@ -33,11 +33,13 @@ export function exporterNames(env: Environment, onProblem: OnProblem = unnoticed
   const given = valueOf(env, 'OTEL_TRACES_EXPORTER');
   const names = given?.split(',').map((name) => name.trim()) ?? ['otlp'];
   if (names.includes('none')) return [];
+  const known = [...new Set(names)].filter(isExporterName);
   for (const name of names.filter((each) => !isExporterName(each))) {
-    onProblem(`OTEL_TRACES_EXPORTER: "${name}" is not known; expected otlp, console or none`);
+    const effect = known.length > 0 ? `spans go to ${known.join(' and ')} alone` : 'no spans are made';
+    onProblem(`OTEL_TRACES_EXPORTER: "${name}" is not known; expected otlp, console or none; ${effect}`);
   }
   if (names.includes('otlp')) noteProtocol(env, onProblem);
-  return [...new Set(names)].filter(isExporterName);
+  return known;
 }
 
 function noteProtocol(env: Environment, onProblem: OnProblem): void {

@@ -426,7 +426,16 @@ describe('check of the judge', () => {
 describe('check of tracing', () => {
   it.each([
     ['a sampler', { OTEL_TRACES_SAMPLER: 'often' }, 'OTEL_TRACES_SAMPLER: "often" is not known; using'],
-    ['an exporter', { OTEL_TRACES_EXPORTER: 'console,jaeger' }, 'OTEL_TRACES_EXPORTER: "jaeger" is not known'],
+    [
+      'one exporter of two',
+      { OTEL_TRACES_EXPORTER: 'console,jaeger' },
+      'OTEL_TRACES_EXPORTER: "jaeger" is not known; expected otlp, console or none; spans go to console alone',
+    ],
+    [
+      'the exporter',
+      { OTEL_TRACES_EXPORTER: 'jaeger' },
+      '"jaeger" is not known; expected otlp, console or none; no spans are made',
+    ],
     [
       'a protocol',
       { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
