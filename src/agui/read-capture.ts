@@ -97,8 +97,8 @@ async function readResponse(
   const { body, contentEncoding } = capture.response;
   const reader = await openBodyReader(format, fold, bounds);
   const end = await decodeContent(contentEncoding, slicesOf(body), reader.take);
-  // What a bound cut off is not the stream's last event.
-  await reader.finish(end === 'complete' && !capture.truncated);
+  // What a bound or the end of a connection cut off is not the stream's last event.
+  await reader.finish(end === 'complete' && !capture.truncated && capture.transport === 'complete');
   return reader.hasStopped() ? 'stopped' : end;
 }
 

@@ -17,11 +17,11 @@ const MOST_NICE = 19;
  * @param tasks where Linux lists the threads of this process.
  */
 export function lowerBackgroundThreads(tasks = '/proc/self/task'): void {
-  const niceness = Math.min(MOST_NICE, getPriority() + NICER_BY);
   for (const id of ids(tasks)) {
     try {
       // To Linux the priority of a process is that of the thread whose number is given (setpriority(2)).
-      if (readFileSync(`${tasks}/${id}/comm`, 'latin1') === V8_WORKER) setPriority(Number(id), niceness);
+      if (readFileSync(`${tasks}/${id}/comm`, 'latin1') !== V8_WORKER) continue;
+      setPriority(Number(id), Math.min(MOST_NICE, getPriority() + NICER_BY));
     } catch {
       // The next one may be possible.
     }

@@ -147,6 +147,24 @@ describe('readCapture', () => {
   });
 
   it.each([
+    ['text/event-stream', 'upstream_error', SSE],
+    ['text/event-stream', 'client_aborted', SSE],
+    ['application/vnd.ag-ui.event+proto', 'upstream_error', encodeFrames(EVENTS)],
+    ['application/vnd.ag-ui.event+proto', 'client_aborted', encodeFrames(EVENTS)],
+  ] as const)('calls no event of %s wrong that a connection cut: %s', async (contentType, transport, body) => {
+    for (let end = 1; end < body.length; end += 1) {
+      const exchange = await read({
+        pieces: [body.subarray(0, end)],
+        contentType,
+        request: REQUEST,
+        overrides: { transport },
+      });
+      const codes = exchange?.findings.map(({ code }) => code) ?? [];
+      expect(codes.filter((code) => /malformed|undecodable/.test(code))).toEqual([]);
+    }
+  });
+
+  it.each([
     ['an unknown coding', 'snappy', SSE],
     ['bytes that are not of their coding', 'gzip', SSE],
   ])('says so of %s, and calls nothing missing that it could not read', async (_, contentEncoding, body) => {
